@@ -3,51 +3,54 @@
 //! The event `ftrace:print`. It cannot be enabled. Only writes to `trace_marker` hit it, and a hit
 //! only runs its triggers.
 
-use super::file::{Hot, TRIGGERS_CHANGED};
+use super::file::{Hot, HotFile, TRIGGERS_CHANGED};
 use super::pids::EventsFeature;
 use super::trigger::HitTime;
 use crate::core::format::entry::{Entry as _, Print};
-use crate::kernel::context::PreemptOff;
 use crate::kernel::trace_event::FileBox;
 use crate::trace::buffer::entry::Context;
 use crate::trace::instance::Instance;
 use kernel::sync::atomic::{Atomic, Relaxed};
+use kernel::sync::Arc;
 
 /// The number of instances where the event has triggers.
 static TRIGGERED: Atomic<u32> = Atomic::new(0);
 
-/// Whether a call of [`record`] could run a trigger. Any context.
+/// The file of the event in `instance`, if it has triggers there. Task context.
 #[inline(always)]
-pub(crate) fn is_triggered() -> bool {
-    TRIGGERED.load(Relaxed) != 0
+pub(crate) fn triggered(instance: &Instance) -> Option<Arc<HotFile>> {
+    match TRIGGERED.load(Relaxed) {
+        0 => None,
+        _ => file(instance),
+    }
 }
 
-/// Records `entry` with `text` and `end` behind it, and runs the triggers of the event in `instance`
-/// while it is reserved: they have its time and its CPU. As in C, they see a NUL instead of `end`. `None`
-/// when it is not recorded, as with [`Buffer::write`](crate::trace::buffer::Buffer::write). Task
-/// context.
-pub(crate) fn record(instance: &Instance, entry: Print, text: &[u8], end: [u8; 2]) -> Option<()> {
-    let buffer = instance.buffer();
-    let feature = instance.feature::<EventsFeature>().ok();
-    let Some(file) = feature.and_then(|feature| feature.print().share()) else {
-        // Markers are recorded with preemption off, as in C, and the entry's flags show it.
-        let _stay = PreemptOff::new();
-        return buffer.write(entry, [text, &end]);
-    };
+#[cold]
+fn file(instance: &Instance) -> Option<Arc<HotFile>> {
+    let feature = instance.feature::<EventsFeature>().ok()?;
+    feature.print().share()
+}
+
+/// Records `entry` with `text` and `end` behind it in the instance of `file`, and runs the triggers of
+/// the event while it is reserved: they have its time and its CPU. As in C, they see a NUL instead of
+/// `end`. `None` when it is not recorded, as with [`Buffer::write`](crate::trace::buffer::Buffer::write).
+/// Task context.
+pub(crate) fn record(file: &HotFile, entry: Print, text: &[u8], end: [u8; 2]) -> Option<()> {
+    let buffer = file.instance().buffer();
     let text_end = Print::SIZE.checked_add(text.len())?;
     let tail = text.len().checked_add(end.len())?;
     file.triggers.with(|list| {
         let mut after = 0;
-        // Preemption is off here, too.
+        // Preemption is off here, as in C, and the entry's flags show it.
         buffer.write_nesting(Context::capture_all(), entry, tail, |time, payload| {
             put(payload, Print::SIZE, text);
             put(payload, text_end, b"\0");
             let seen = payload.get(..=text_end);
-            after = list.map_or(0, |list| list.hit(&file, seen, &HitTime::of_entry(time)));
+            after = list.map_or(0, |list| list.hit(file, seen, &HitTime::of_entry(time)));
             put(payload, text_end, &end);
         })?;
         if let Some(list) = list {
-            list.hit_after(&file, after);
+            list.hit_after(file, after);
         }
         Some(())
     })
@@ -84,7 +87,7 @@ fn triggers_changed(file: &FileBox<Hot>, any: bool) {
     }
 }
 
-/// Has [`is_triggered`] follow the triggers of the event. Once, at boot.
+/// Has [`triggered`] follow the triggers of the event. Once, at boot.
 pub(super) fn init() {
     TRIGGERS_CHANGED.populate(triggers_changed);
 }

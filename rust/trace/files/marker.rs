@@ -13,8 +13,9 @@ use crate::kernel::context::PreemptOff;
 use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, Seek, WriteCall};
 use crate::kernel::trace_export::Export;
 use crate::trace::buffer::entry::Context;
+use crate::trace::buffer::Buffer;
 #[cfg(CONFIG_EVENT_TRACING)]
-use crate::trace::events::print;
+use crate::trace::events::{file::HotFile, print};
 use crate::trace::instance::feature::{Feature, OptionEffect};
 use crate::trace::instance::message::EntryFunction;
 use crate::trace::instance::{list, Instance};
@@ -226,6 +227,80 @@ impl OpenFile for OpenMarker {
 /// The function whose address the entries of `trace_marker` carry.
 pub(crate) struct TracingMarkWrite;
 
+/// A text that fits into a sub-buffer.
+#[derive(Clone, Copy)]
+struct Cut<'a> {
+    entry: Print,
+    /// The text, and the bytes after it if it is whole.
+    tail: &'a [u8],
+    /// Length of the text.
+    len: usize,
+    is_whole: bool,
+}
+
+impl<'a> Cut<'a> {
+    /// Cuts `text` to what this CPU has room for.
+    #[inline(always)]
+    fn new(text: Text<'a>, buffer: &Buffer, stay: &PreemptOff) -> Self {
+        let room = buffer.max_entry_here(stay).saturating_sub(Print::SIZE);
+        let is_whole = text.tail.len() <= room;
+        let tail = match is_whole {
+            true => text.tail,
+            false => text.tail.get(..room.saturating_sub(END)).unwrap_or(&[]),
+        };
+        Self {
+            entry: Print {
+                ip: TracingMarkWrite::address(),
+            },
+            tail,
+            len: if is_whole { text.len } else { tail.len() },
+            is_whole,
+        }
+    }
+
+    fn text(self) -> &'a [u8] {
+        self.tail.get(..self.len).unwrap_or(&[])
+    }
+
+    /// Records it. Any context. `None` as with [`Buffer::write`].
+    #[inline(always)]
+    fn write(self, buffer: &Buffer) -> Option<()> {
+        match self.is_whole {
+            true => buffer.write(self.entry, [self.tail]),
+            false => buffer.write(self.entry, [self.tail, &end_of(self.tail)]),
+        }
+    }
+
+    /// Passes it to the exports if it was `made`. Returns how many bytes of the text were taken. Task
+    /// context, may sleep. `EBADF`.
+    #[inline(always)]
+    fn finish(self, made: Option<()>) -> Result<usize> {
+        made.ok_or(EBADF)?;
+        if export::wanted(Export::MARKER) {
+            // Without memory the exports miss this entry.
+            let _ = self.export();
+        }
+        Ok(self.len)
+    }
+
+    /// Task context, may sleep. `ENOMEM`.
+    #[cold]
+    fn export(self) -> Result {
+        let text = self.text();
+        let length = Print::SIZE.saturating_add(text.len()).saturating_add(END);
+        let mut made = KVec::with_capacity(length, GFP_KERNEL)?;
+        made.extend_with(Print::SIZE, 0, GFP_KERNEL)?;
+        made.extend_from_slice(text, GFP_KERNEL)?;
+        made.extend_from_slice(&end_of(text), GFP_KERNEL)?;
+        // Taken last, as with PREEMPT_RT memory may be neither asked for nor freed with preemption off.
+        let _stay = PreemptOff::new();
+        let header = Context::capture_all().header(Print::ID);
+        self.entry.words(header).store(&mut made);
+        export::write(Export::MARKER, &made);
+        Ok(())
+    }
+}
+
 /// Records a text. Adds a newline if it lacks one. Cuts it to the size of one sub-buffer. Hits the
 /// event `ftrace:print` of the instance. Returns how many bytes of the text were taken. Task
 /// context.
@@ -235,84 +310,25 @@ pub(crate) struct TracingMarkWrite;
 /// `EBADF` when nothing was recorded.
 fn record_text(instance: &Instance, text: Text<'_>) -> Result<usize> {
     #[cfg(CONFIG_EVENT_TRACING)]
-    if print::is_triggered() {
-        return record_and_hit(instance, text);
+    if let Some(file) = print::triggered(instance) {
+        return record_and_hit(&file, text);
     }
-    record_only(instance, text)
+    let buffer = instance.buffer();
+    // Markers are recorded with preemption off, as in C, and the entry's flags show it.
+    let stay = PreemptOff::new();
+    let cut = Cut::new(text, buffer, &stay);
+    let made = cut.write(buffer);
+    drop(stay);
+    cut.finish(made)
 }
 
-/// [`record_text`] if an instance has triggers of the event.
+/// [`record_text`] where the event has triggers.
 #[cfg(CONFIG_EVENT_TRACING)]
 #[cold]
-fn record_and_hit(instance: &Instance, text: Text<'_>) -> Result<usize> {
-    let room = instance.buffer().max_entry_here(&PreemptOff::new());
-    let room = room.saturating_sub(Print::SIZE.saturating_add(END));
-    let entry = Print {
-        ip: TracingMarkWrite::address(),
-    };
-    let whole = text.text();
-    let fits = whole.get(..room).unwrap_or(whole);
-    print::record(instance, entry, fits, end_of(fits)).ok_or(EBADF)?;
-    let is_whole = fits.len() == whole.len();
-    export_marker(entry, if is_whole { text.tail } else { fits }, is_whole);
-    Ok(fits.len())
-}
-
-/// Records a text, see [`record_text`]. `EBADF`.
-fn record_only(instance: &Instance, text: Text<'_>) -> Result<usize> {
-    let buffer = instance.buffer();
-    let entry = Print {
-        ip: TracingMarkWrite::address(),
-    };
-    let (fits, whole) = {
-        // Markers are recorded with preemption off, as in C, and the entry's flags show it.
-        let stay = PreemptOff::new();
-        let room = buffer.max_entry_here(&stay).saturating_sub(Print::SIZE);
-        let whole = text.tail.len() <= room;
-        let fits = if whole {
-            text.tail
-        } else {
-            text.tail.get(..room.saturating_sub(END)).ok_or(EINVAL)?
-        };
-        let made = if whole {
-            buffer.write(entry, [fits])
-        } else {
-            buffer.write(entry, [fits, &end_of(fits)])
-        };
-        made.ok_or(EBADF)?;
-        (fits, whole)
-    };
-    export_marker(entry, fits, whole);
-    Ok(if whole { text.len } else { fits.len() })
-}
-
-/// Passes the entry to the exports; its text lacks its end unless it is `whole`.
-#[inline(always)]
-fn export_marker(entry: Print, tail: &[u8], whole: bool) {
-    if export::wanted(Export::MARKER) {
-        // Without memory the exports miss this entry.
-        let _ = export_whole(entry, tail, whole);
-    }
-}
-
-/// Task context; may sleep. `ENOMEM`.
-#[cold]
-fn export_whole(entry: Print, tail: &[u8], whole: bool) -> Result {
-    let end = end_of(tail);
-    let end: &[u8] = if whole { &[] } else { &end };
-    let length = Print::SIZE
-        .saturating_add(tail.len())
-        .saturating_add(end.len());
-    let mut made = KVec::with_capacity(length, GFP_KERNEL)?;
-    made.extend_with(Print::SIZE, 0, GFP_KERNEL)?;
-    made.extend_from_slice(tail, GFP_KERNEL)?;
-    made.extend_from_slice(end, GFP_KERNEL)?;
-    // Taken last, as with PREEMPT_RT memory may be neither asked for nor freed with preemption off.
-    let _stay = PreemptOff::new();
-    let header = Context::capture_all().header(Print::ID);
-    entry.words(header).store(&mut made);
-    export::write(Export::MARKER, &made);
-    Ok(())
+fn record_and_hit(file: &HotFile, text: Text<'_>) -> Result<usize> {
+    let cut = Cut::new(text, file.instance().buffer(), &PreemptOff::new());
+    let (text, end) = (cut.text(), end_of(cut.text()));
+    cut.finish(print::record(file, cut.entry, text, end))
 }
 
 /// Records an id and the data after it, all of it or nothing.
