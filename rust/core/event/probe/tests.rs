@@ -290,6 +290,7 @@ fn more_errors() {
             Errno::Range,
         ),
         ("p vfs_read $comm:^u8", NeedsStringType, Errno::Invalid),
+        ("p vfs_read $stack:^u8@somewhere", BadType, Errno::Invalid),
         (
             "p vfs_read $comm:^string[2]",
             NeedsStringType,

@@ -94,7 +94,10 @@ impl<'a> Typed<'a> {
 /// What is fetched, and the type behind a colon. The pairs of colons in the path of a Rust symbol
 /// behind an `@` are passed over. A program has no such symbols.
 fn split_at_type(body: &[u8], is_program: bool) -> Option<(&[u8], &[u8])> {
-    let symbol = position(body, b'@').filter(|_| !is_program && !body.starts_with(b"\\"));
+    let symbol = position(body, b'@').filter(|at| {
+        let is_fetched = position(body, b':').is_none_or(|colon| *at < colon);
+        is_fetched && !is_program && !body.starts_with(b"\\")
+    });
     let symbol = symbol.map(|at| at.wrapping_add(1)).filter(|&at| {
         let begins = |byte: &u8| matches!(byte, b'<' | b'_') || byte.is_ascii_alphabetic();
         body.get(at).is_some_and(begins)
