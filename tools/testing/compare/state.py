@@ -35,11 +35,10 @@ def snapshot():
 
 
 def remove_triggers():
-    """No triggers."""
-    for line in read("show_event_triggers").splitlines():
-        if not re.match(r"\w+:\w+\s+\S", line):
-            continue
-        event, text = line.split(None, 1)
+    """No triggers. show_event_triggers does not have those of `ftrace/print`."""
+    lines = [("ftrace:print", line) for line in read("events/ftrace/print/trigger").splitlines() if not line.startswith("#")]
+    lines += [line.split(None, 1) for line in read("show_event_triggers").splitlines() if re.match(r"\w+:\w+\s+\S", line)]
+    for event, text in lines:
         text = re.sub(r":count=\d+|:unlimited| \[(active|paused)\]", "", text).replace("common_cpucommon_cpu", "common_cpu")
         put(f"events/{event.replace(':', '/')}/trigger", "!" + re.sub(r"common_cpu(cpu|CPU)", r"\1", text), APPEND)
         put(f"events/{event.replace(':', '/')}/trigger", "\n", TRUNC)
