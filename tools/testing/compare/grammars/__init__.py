@@ -8,7 +8,7 @@ GRAMMARS = {
     "filters": filters.run,
     "triggers": triggers.run,
     "hists": hists.run,
-    "probes": probes.run_all,
+    "probes": probes.run,
     "kprobes": probes.mostly_in("kprobe_events"),
     "uprobes": probes.mostly_in("uprobe_events"),
     "synthetics": probes.mostly_in("synthetic_events"),

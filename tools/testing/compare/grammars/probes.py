@@ -19,7 +19,8 @@ def left_out(text):
     if re.search(r"u:\w*[^\w ]|u:[\s ]|u:.*\xe9", text):
         return True
     lines = [line.partition("#")[0].strip("\0") for line in text.split("\n")]
-    return any("u:" in line and is_nameless(line.split("u:")[1]) or re.match(r"\s*e.*\\\"", line) for line in lines)
+    return any("u:" in line and is_nameless(line.split("u:")[1]) or re.match(r"\s*e.*\\\"", line.partition(" if")[0])
+               for line in lines)
 
 
 def fetch(texts, depth=0):
@@ -158,8 +159,8 @@ def watch_formats(round_):
         round_.show(f"events/{name}/format")
 
 
-def run(round_, *files):
-    """Definitions, and what they become."""
+def define(round_, *files):
+    """Definitions in any of the files, and what they become."""
     texts = round_.texts
     round_.watch("dynamic_events", "kprobe_events", "uprobe_events", "synthetic_events")
     last = ""
@@ -174,16 +175,15 @@ def run(round_, *files):
             text += texts.one("\n", "\n\n", "\n#\n", " # ", ";") + probe(texts)
         if left_out(text):
             continue
-        often = [APPEND] * 6
-        round_.write(file, text, texts.one(*often, WRITE, BOTH, TRUNC) if texts.chance(50) else APPEND)
+        round_.write(file, text, texts.one(*[APPEND] * 6, WRITE, BOTH, TRUNC) if texts.chance(50) else APPEND)
         watch_formats(round_)
 
 
+def run(round_):
+    """The file of all kinds."""
+    define(round_, "dynamic_events")
+
+
 def mostly_in(file):
-    """The round of one kind's file."""
-    return lambda round_: run(round_, file, file, file, "dynamic_events")
-
-
-def run_all(round_):
-    """The round of the file of all kinds."""
-    run(round_, "dynamic_events")
+    """The same for one kind's file."""
+    return lambda round_: define(round_, file, file, file, "dynamic_events")
