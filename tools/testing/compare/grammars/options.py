@@ -2,14 +2,14 @@
 """Options, by their list and by their files; tracers.
 
 Left out: options that C does not have; tracers without options, with which C takes any word; `test_nop_accept`, as what the
-tracer nop has is the same in all instances in C; `branch`, the forks and the stacks of events.
+tracer nop has is the same in all instances in C.
 """
 import os
 
 from control import TRACING, TRUNC, put, some_instance
 from texts import NUMBERS
 
-LEFT_OUT = ["test_nop_accept", "rust-demangle", "rust-paths", "branch", "event-fork", "function-fork", "stacktrace", "userstacktrace"]
+LEFT_OUT = ["test_nop_accept", "rust-demangle", "rust-paths"]
 TRACERS = ["nop", "function", "function_graph", "nop", "function", "function_graph", "blk", "", "nosuch", "Function"]
 
 
