@@ -12,8 +12,8 @@ use kernel::error::to_result;
 use kernel::prelude::*;
 use kernel::types::Opaque;
 
-/// A registered [`EntryExitCallback`]: a user of the function graph, beside the `function_graph` tracer and
-/// fprobes. There can be 16 of them in all.
+/// A registered [`EntryExitCallback`]: a user of the function graph, beside the `function_graph`
+/// tracer and fprobes. There can be 16 of them in all.
 ///
 /// While it exists, the `function_graph` tracer does not take its shortest path.
 ///

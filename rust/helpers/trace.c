@@ -50,13 +50,18 @@ __rust_helper bool rust_helper_rcu_is_watching(void)
 }
 #endif
 
-/* On this CPU, unless it is kept free of noise and another one may be interrupted. */
+/*
+ * On this CPU, unless it is kept free of noise and another one may be interrupted. C takes any housekeeping CPU then, also
+ * where this one is one; that would be an interrupt of another CPU, and a traced call at each wake-up.
+ */
 __rust_helper void rust_helper_rtrace_irq_work_queue_housekeeping(struct irq_work *work)
 {
 	int cpu;
 
 	preempt_disable_notrace();
-	cpu = in_nmi() ? smp_processor_id() : housekeeping_any_cpu(HK_TYPE_KERNEL_NOISE);
+	cpu = smp_processor_id();
+	if (!housekeeping_cpu(cpu, HK_TYPE_KERNEL_NOISE) && !in_nmi())
+		cpu = housekeeping_any_cpu(HK_TYPE_KERNEL_NOISE);
 	if (cpu == smp_processor_id())
 		irq_work_queue(work);
 	else

@@ -208,7 +208,7 @@ impl<T> FileBox<T> {
 
     /// Ends many at the cost of one. Task context, sleeps.
     pub(crate) fn end_all(mut files: impl Iterator<Item = Self>) {
-        let mut ended = KVec::new();
+        let mut ended = KVVec::new();
         for mut file in files.by_ref() {
             let _ = file.enable(false);
             if let Err(_no_room) = ended.push(file, GFP_KERNEL) {

@@ -166,12 +166,15 @@ impl Registry {
         result
     }
 
-    /// Reserves memory for the files that the events which match `wanted` lack, and for no more.
-    /// `ENOMEM`.
+    /// Reserves memory for the files that the events which match `wanted` lack. Where there are none
+    /// yet, that is all that these take. `ENOMEM`.
     fn reserve_files(&mut self, instance: &Arc<Instance>, wanted: &Match<'_>) -> Result {
         let at = self.of(instance);
+        let systems = Systems::of(instance);
         let lacks = |event: &&Event| {
-            wanted.matches(event) && at.is_none_or(|at| at.file(event.id()).is_none())
+            wanted.matches(event)
+                && systems.have(event)
+                && at.is_none_or(|at| at.file(event.id()).is_none())
         };
         let missing = self.events().iter().filter(lacks).count();
         if missing == 0 {

@@ -16,7 +16,7 @@ use crate::kernel::trace_event::{flag, File, FileBox, FlagsHandle};
 use crate::trace::instance::Instance;
 use core::ptr::null;
 use kernel::prelude::*;
-use kernel::sync::{Arc, SetOnce};
+use kernel::sync::{Arc, Refcount, SetOnce};
 
 /// The data that a hit reads after the flags word.
 pub(crate) struct Hot {
@@ -37,6 +37,12 @@ impl Hot {
 
 /// The part of a file that the probe gets.
 pub(crate) type HotFile = File<Hot>;
+
+#[cfg(CONFIG_64BIT)]
+const _: () = assert!(
+    size_of::<HotFile>() + size_of::<Refcount>() <= 128,
+    "an `Arc` of one takes 128 bytes"
+);
 
 /// Called when a file gets triggers, or has none any more, with the event mutex held. Task context,
 /// may sleep. Set at boot by the event that is hit without a probe.

@@ -9,7 +9,7 @@ use core::ops::{BitOr, BitOrAssign};
 pub(crate) struct Needs(u8);
 
 impl Needs {
-    /// Nothing but an entry on the stack.
+    /// Nothing that the direct path does not have.
     pub(super) const NOTHING: Self = Self(0);
     /// The entry, even without a filter.
     pub(super) const ENTRY: Self = Self(1 << 0);
@@ -20,8 +20,9 @@ impl Needs {
     pub(super) const TIME: Self = Self(1 << 2);
     /// The common fields of the entry. They are always there in the [general](Needs::GENERAL) case.
     pub(super) const COMMON: Self = Self(1 << 3);
-    /// The general case of a hit. What is in `direct` serves histograms alone, without stack traces, and
-    /// plain filters.
+    /// The general case of a hit: all kinds of triggers but those that `direct` was written for, which
+    /// are histograms without stack traces, with plain filters. A kind without it is not hit
+    /// elsewhere.
     pub(super) const GENERAL: Self = Self(1 << 4);
 
     /// The place of the entry in the buffer, for its order or its time.

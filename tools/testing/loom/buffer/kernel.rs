@@ -141,7 +141,7 @@ pub(crate) mod irq_work {
             }
         }
 
-        pub(crate) fn queue(&self) {
+        pub(crate) fn queue_housekeeping(&self) {
             self.queued.fetch_add(1, Ordering::Relaxed);
         }
 
@@ -281,6 +281,11 @@ pub(crate) mod cpus {
     }
 
     static STATE: Lazy<(SpinMutex<State>, Condvar)> = Lazy::new();
+
+    /// In models no CPU is kept free of noise.
+    pub(crate) fn is_housekeeping(_cpu: CpuId) -> bool {
+        true
+    }
 
     fn state() -> &'static (SpinMutex<State>, Condvar) {
         STATE.get(|| (SpinMutex::new(State::default()), Condvar::new()))
