@@ -98,12 +98,12 @@ class Round:
             cuts = sorted(texts.random.randrange(len(data) + 1) for _ in range(texts.one(1, 1, 2)))
         return [data[start:end] for start, end in zip([0, *cuts], [*cuts, len(data)])]
 
-    def write(self, path, data, flags=None):
-        """One operation: a file is opened, written in one or several pieces, and closed."""
+    def write(self, path, data, flags=None, whole=False):
+        """One operation: a file is opened, written in one or several pieces unless `whole`, and closed."""
         if flags is None:
             flags = self.texts.one(APPEND, APPEND, APPEND, APPEND, APPEND, APPEND, WRITE, WRITE, TRUNC, BOTH)
         data = data.encode("latin-1", "replace")
-        pieces = self.cut(data)
+        pieces = [data] if whole else self.cut(data)
         again = self.texts.chance(20)
         self.start(f"{FLAGS[flags]}{path} < {' '.join(map(brief, pieces))}{' again' if again else ''}")
         results = []

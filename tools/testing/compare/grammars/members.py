@@ -32,7 +32,7 @@ def member(texts, kind):
     return ctype + blank + name + size
 
 
-NAMELESS = re.compile(r"\s*((unsigned|struct|(__data_loc|__rel_loc)( unsigned)?) )?[^ ]+ ")
+NAMELESS = re.compile(r"\s*((unsigned|struct|(__data_loc|__rel_loc)( unsigned)?) )?[^ ]+ |\s*struct [^ ]+  .*")
 
 
 def is_nameless(text):

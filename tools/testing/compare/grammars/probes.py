@@ -2,7 +2,7 @@
 """Dynamic events of all kinds, by the file of all and by the files of one kind.
 
 Left out: names of user events, and fields without a name, that C takes and cannot show; constant texts of event probes, which in C
-are the address of a copy.
+are the address of a copy; O_TRUNC where an event probe uses a synthetic event, as C removes what is listed before that.
 """
 import re
 
@@ -175,7 +175,11 @@ def define(round_, *files):
             text += texts.one("\n", "\n\n", "\n#\n", " # ", ";") + probe(texts)
         if left_out(text):
             continue
-        round_.write(file, text, texts.one(*[APPEND] * 6, WRITE, BOTH, TRUNC) if texts.chance(50) else APPEND)
+        flags = texts.one(*[APPEND] * 6, WRITE, BOTH, TRUNC) if texts.chance(50) else APPEND
+        if flags == TRUNC and re.search("^e:.* synthetic[./]", read("dynamic_events"), re.M):
+            flags = APPEND
+        # A piece may be the name of a user event that is left out.
+        round_.write(file, text, flags, whole="u:" in text)
         watch_formats(round_)
 
 
