@@ -130,7 +130,7 @@ impl Rethook {
         if self.handler().is_none() || !rcu_watches() {
             return null_mut();
         }
-        match take_from(self.at_hand.this()) {
+        match self.at_hand.this().xchg(null_mut(), Full) {
             node if node.is_null() => self.take_slow(),
             node => node,
         }
@@ -157,11 +157,10 @@ impl Rethook {
     #[inline(always)]
     unsafe fn give(&self, node: *mut Node) {
         let place = self.at_hand.this();
-        if relaxed::load(place).is_null() && place.cmpxchg(null_mut(), node, Full).is_ok() {
-            return;
+        if place.cmpxchg(null_mut(), node, Full).is_err() {
+            // SAFETY: it is a node of this pool, which nobody else has.
+            unsafe { give_slow(pool_of(self.raw.get()), node) };
         }
-        // SAFETY: it is a node of this pool, which nobody else has.
-        unsafe { give_slow(pool_of(self.raw.get()), node) };
     }
 }
 
@@ -315,7 +314,7 @@ pub(crate) unsafe fn hook(node: *mut Node, regs: *mut bindings::pt_regs, by_ftra
     // SAFETY: the list is that of the running task, so nobody else changes it now, but for interrupts,
     // which put it back as it was.
     unsafe {
-        bindings::arch_rethook_prepare(node, regs, by_ftrace);
+        bindings::rtrace_rethook_prepare(node, regs, by_ftrace);
         let first = first_of(bindings::get_current());
         (*node).llist.next = *first;
         *first = &raw mut (*node).llist;
@@ -397,29 +396,35 @@ pub(crate) unsafe fn returned(regs: *mut bindings::pt_regs, frame: usize) -> usi
         bindings::instruction_pointer_set(regs, caller);
         let _stay = PreemptOff::new();
         // The handler finds the node in the list: stack traces look there.
-        run(node, caller, regs);
-        bindings::arch_rethook_fixup_return(regs, caller);
-        *first = (*link).next;
-        (*link).next = null_mut();
-        give(node);
+        let has_run = run(node, caller, regs);
+        let caller = (*node).ret_addr;
+        bindings::rtrace_rethook_fixup_return(regs, caller);
+        *first_of(bindings::get_current()) = (*node).llist.next;
+        match has_run {
+            // Preemption was off already when the handler was there, so `free` still waits for this.
+            true => Rethook::of((*node).rethook).give(node),
+            false => give(node),
+        }
         caller
     }
 }
 
-/// Calls the handler of a node of the call that has returned.
+/// Calls the handler of a node of the call that has returned, if it is still there.
 ///
 /// # Safety
 ///
 /// `node` is in the running task's list, `caller` and `regs` are of its return, and preemption is off.
 #[inline(always)]
-unsafe fn run(node: *mut Node, caller: usize, regs: *mut bindings::pt_regs) {
+unsafe fn run(node: *mut Node, caller: usize, regs: *mut bindings::pt_regs) -> bool {
     // SAFETY: the node keeps its rethook; the handler may be called as long as preemption is off.
     unsafe {
         let hook = Rethook::of((*node).rethook);
-        if let Some(handler) = hook.handler() {
-            handler(node, (*hook.raw.get()).data, caller, regs);
-        }
+        let Some(handler) = hook.handler() else {
+            return false;
+        };
+        handler(node, (*hook.raw.get()).data, caller, regs);
     }
+    true
 }
 
 /// As `WARN_ON_ONCE()`.
@@ -466,7 +471,7 @@ unsafe fn returned_slow(
             }
             link = (*link).next;
         }
-        bindings::arch_rethook_fixup_return(regs, caller);
+        bindings::rtrace_rethook_fixup_return(regs, caller);
         link = *first;
         *first = (*last).next;
         (*last).next = null_mut();
