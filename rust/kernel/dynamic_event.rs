@@ -7,6 +7,8 @@
 
 #[cfg(CONFIG_BPF_EVENTS)]
 use super::bpf::{self, Target};
+#[cfg(all(CONFIG_PROBE_EVENTS, CONFIG_PERF_EVENTS))]
+use super::cold::copied;
 use super::context::PreemptOff;
 use super::module::Owner;
 #[cfg(CONFIG_PERF_EVENTS)]
@@ -102,6 +104,34 @@ unsafe impl<T: Send + Sync> Send for FilePtr<T> {}
 // SAFETY: it gives out `&File<T>` alone, which any CPU may use at once if `T` may be.
 unsafe impl<T: Send + Sync> Sync for FilePtr<T> {}
 
+/// The files that get the hits of an event: nearly always one, which is found without the list.
+struct Files<T> {
+    first: FilePtr<T>,
+    all: KVec<FilePtr<T>>,
+}
+
+/// The files of an event but for the first.
+///
+/// # Invariants
+///
+/// Preemption is off, so that the files stay.
+pub(crate) struct OtherFiles<'a, T>(&'a Files<T>);
+
+impl<'a, T> OtherFiles<'a, T> {
+    /// Whether there is none.
+    #[inline(always)]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.all.len() <= 1
+    }
+
+    /// Each of them.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &'a File<T>> + use<'a, T> {
+        // SAFETY: by the invariant the files stay.
+        let files = self.0.all.iter().map(|file| unsafe { file.0.as_ref() });
+        files.skip(1)
+    }
+}
+
 /// An event that is made while the kernel runs.
 ///
 /// # Invariants
@@ -113,7 +143,7 @@ pub(crate) struct DynamicEvent<T> {
     head: Owned,
     class: Opaque<bindings::trace_event_class>,
     texts: Texts,
-    files: RcuSlot<KVec<FilePtr<T>>>,
+    files: RcuSlot<Files<T>>,
     for_perf: Atomic<bool>,
     #[cfg(CONFIG_UPROBE_EVENTS)]
     targets: Option<Pin<KBox<Targets>>>,
@@ -289,7 +319,7 @@ impl<T: Send + Sync + 'static> DynamicEvent<T> {
         &*self.ops
     }
 
-    fn files(&self) -> Option<Arc<KVec<FilePtr<T>>>> {
+    fn files(&self) -> Option<Arc<Files<T>>> {
         self.files.share()
     }
 
@@ -312,6 +342,7 @@ impl<T: Send + Sync + 'static> DynamicEvent<T> {
     }
 
     /// The files that get the hits. Any context.
+    #[cfg(any(CONFIG_EPROBE_EVENTS, CONFIG_SYNTH_EVENTS, CONFIG_USER_EVENTS))]
     #[inline(always)]
     pub(crate) fn hit_files<'a>(
         &'a self,
@@ -319,18 +350,35 @@ impl<T: Send + Sync + 'static> DynamicEvent<T> {
     ) -> impl Iterator<Item = &'a File<T>> {
         // SAFETY: preemption is off as long as the result is used, and this is borrowed as long.
         let files: &'a [FilePtr<T>] = match unsafe { self.files.get() } {
-            Some(files) => files,
+            Some(files) => &files.all,
             None => &[],
         };
         // SAFETY: by the invariant files stay while preemption is off.
         files.iter().map(|file| unsafe { file.0.as_ref() })
     }
 
+    /// The files that get the hits, if there are any: the first, and the others. Any context.
+    #[inline(always)]
+    pub(crate) fn hit_file<'a>(
+        &'a self,
+        _stay: &'a PreemptOff,
+    ) -> Option<(&'a File<T>, OtherFiles<'a, T>)> {
+        // SAFETY: preemption is off as long as the result is used, and this is borrowed as long.
+        let files = unsafe { self.files.get() }?;
+        // SAFETY: by the invariant files stay while preemption is off.
+        let first = unsafe { files.first.0.as_ref() };
+        // INVARIANT: preemption is off for `'a`.
+        Some((first, OtherFiles(files)))
+    }
+
     /// Changes the files, and enables the probes if there are any. Sleeps.
     fn set_files(&self, files: KVec<FilePtr<T>>) -> Result {
-        let files = match files.is_empty() {
-            true => None,
-            false => Some(Arc::new(files, GFP_KERNEL)?),
+        let files = match files.first() {
+            None => None,
+            Some(first) => {
+                let first = FilePtr(first.0);
+                Some(Arc::new(Files { first, all: files }, GFP_KERNEL)?)
+            }
         };
         let (was, before) = (self.is_in_use(), self.files());
         let is = files.is_some() || self.is_for_perf();
@@ -362,7 +410,7 @@ impl<T: Send + Sync + 'static> DynamicEvent<T> {
             return Err(EINTR);
         }
         let mut files = KVec::new();
-        for known in self.files().iter().flat_map(|known| known.iter()) {
+        for known in self.files().iter().flat_map(|known| known.all.iter()) {
             files.push(FilePtr(known.0), GFP_KERNEL)?;
         }
         // INVARIANT: `file` stays until it is removed and readers were waited for.
@@ -384,7 +432,7 @@ impl<T: Send + Sync + 'static> DynamicEvent<T> {
     /// The files but `file`. `ENOMEM`.
     fn files_without(&self, file: &File<T>) -> Result<KVec<FilePtr<T>>> {
         let mut files = KVec::new();
-        for known in self.files().iter().flat_map(|known| known.iter()) {
+        for known in self.files().iter().flat_map(|known| known.all.iter()) {
             if !core::ptr::eq(known.0.as_ptr(), file) {
                 files.push(FilePtr(known.0), GFP_KERNEL)?;
             }
@@ -513,7 +561,7 @@ impl<T: Send + Sync + 'static> DynamicEvent<T> {
         fill: impl FnOnce(&mut [u8]),
     ) {
         if self.is_for_perf() {
-            self.submit_rest(regs, length, fill);
+            self.submit_rest(regs, copied(length), copied(fill));
         }
     }
 

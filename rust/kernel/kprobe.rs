@@ -9,7 +9,7 @@ use super::context::PreemptOff;
 use super::regs::Regs;
 use super::text::NulText;
 use core::mem::{size_of, ManuallyDrop};
-use core::ptr::null_mut;
+use core::ptr::{null_mut, slice_from_raw_parts_mut, NonNull};
 use kernel::bindings;
 use kernel::error::to_result;
 use kernel::new_mutex;
@@ -52,15 +52,57 @@ fn told(result: c_int) -> Entry {
 
 /// What a probe does. All of it in the probed code's context, with preemption off: no sleep, no
 /// lock that may be held there, no code that may be probed.
-pub(crate) trait Handler: Send + Sync + 'static {
+pub(crate) trait Handler: Sized + Send + Sync + 'static {
     /// The instruction at `address` is reached.
     fn hit(&self, address: usize, regs: &Regs, stay: &PreemptOff);
 
     /// The function is entered whose return is probed; `saved` is kept for that.
     fn entered(&self, regs: &Regs, saved: &mut [usize]);
 
-    /// The function at `function` has returned to `to`.
-    fn returned(&self, function: usize, to: usize, regs: &Regs, saved: &[usize], stay: &PreemptOff);
+    /// The call `call` of a function has returned.
+    fn returned(&self, call: Call<'_, Self>, regs: &Regs, stay: &PreemptOff);
+}
+
+/// A call that has returned. Each of its functions reads what it tells.
+///
+/// # Invariants
+///
+/// `instance` is of a call of the function of `probe`, and nobody changes it for `'a`.
+pub(crate) struct Call<'a, H: Handler> {
+    probe: &'a Probe<H>,
+    instance: NonNull<bindings::kretprobe_instance>,
+}
+
+impl<H: Handler> Clone for Call<'_, H> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<H: Handler> Copy for Call<'_, H> {}
+
+impl<'a, H: Handler> Call<'a, H> {
+    /// Where the function is.
+    #[inline(always)]
+    pub(crate) fn function(self) -> usize {
+        // SAFETY: the address changes only while the probe is not registered. Then no call is hit.
+        unsafe { (*self.probe.raw()).kp.addr as usize }
+    }
+
+    /// Where it has returned to.
+    #[inline(always)]
+    pub(crate) fn to(self) -> usize {
+        // SAFETY: by the invariant the instance is there.
+        unsafe { bindings::get_kretprobe_retaddr(self.instance.as_ptr()) }
+    }
+
+    /// The words that were saved at entry.
+    #[inline(always)]
+    pub(crate) fn saved(self) -> &'a [usize] {
+        // SAFETY: by the invariant the instance is of this probe, and nobody changes it for `'a`. The kernel
+        // has allocated the words.
+        unsafe { &*saved(self.probe, self.instance.as_ptr()) }
+    }
 }
 
 /// Where a probe goes.
@@ -99,7 +141,9 @@ pub(crate) struct Probe<H: Handler> {
     symbol: Option<NulText>,
     /// The address that `offset` counts from, if it is known.
     start: Option<usize>,
-    returns: Option<Returns>,
+    is_return: bool,
+    /// Words that are saved at entry.
+    saved: usize,
     #[pin]
     registered: Mutex<bool>,
     handler: H,
@@ -130,7 +174,8 @@ impl<H: Handler> Probe<H> {
                 raw: Opaque::zeroed(),
                 symbol,
                 start,
-                returns,
+                is_return: returns.is_some(),
+                saved: returns.map_or(0, |returns| returns.saved),
                 registered <- new_mutex!(false),
                 handler,
             }? Error),
@@ -160,6 +205,7 @@ impl<H: Handler> Probe<H> {
         Ok(probe)
     }
 
+    #[inline(always)]
     fn raw(&self) -> *mut bindings::kretprobe {
         self.raw.get()
     }
@@ -185,9 +231,9 @@ impl<H: Handler> Probe<H> {
                 true => 0,
                 false => bindings::KPROBE_FLAG_DISABLED,
             };
-            match self.returns {
-                None => bindings::register_kprobe(kprobe),
-                Some(_) => bindings::register_kretprobe(raw),
+            match self.is_return {
+                false => bindings::register_kprobe(kprobe),
+                true => bindings::register_kretprobe(raw),
             }
         };
         let result = to_result(result);
@@ -221,9 +267,9 @@ impl<H: Handler> Probe<H> {
         let raw = self.raw();
         // SAFETY: by the invariant it is registered.
         unsafe {
-            match self.returns {
-                None => bindings::unregister_kprobe(&raw mut (*raw).kp),
-                Some(_) => bindings::unregister_kretprobe(raw),
+            match self.is_return {
+                false => bindings::unregister_kprobe(&raw mut (*raw).kp),
+                true => bindings::unregister_kretprobe(raw),
             }
         }
         // INVARIANT: nobody has it any more.
@@ -321,23 +367,40 @@ pub(crate) unsafe extern "C" fn hit<H: Handler>(
     0
 }
 
-/// The words that were saved at entry.
+/// The probe of a call; none if it is not registered any more.
 ///
 /// # Safety
 ///
-/// `instance` is of a function that is being probed, for `probe`, and nobody else uses it for the
-/// lifetime that the caller picks.
-unsafe fn saved<'a, H: Handler>(
+/// Kretprobes tell a probe of this handler of `instance`, and have not been answered yet for the lifetime
+/// that the caller picks.
+#[inline(always)]
+unsafe fn probe_of<'a, H: Handler>(
+    instance: *mut bindings::kretprobe_instance,
+) -> Option<&'a Probe<H>> {
+    // SAFETY: what `instance` leads to is null or a `Probe<H>`, which stays until kretprobes are answered.
+    unsafe {
+        let probe = bindings::get_kretprobe(instance).cast::<Probe<H>>();
+        // A rethook keeps what it was made with: it is never null.
+        #[cfg(CONFIG_KRETPROBE_ON_RETHOOK)]
+        return Some(&*probe);
+        #[cfg(not(CONFIG_KRETPROBE_ON_RETHOOK))]
+        probe.as_ref()
+    }
+}
+
+/// Where the words are that are saved at entry: as many as `Probe::new` has asked for, behind other words.
+///
+/// # Safety
+///
+/// `instance` is of a function that is being probed, for `probe`.
+#[inline(always)]
+unsafe fn saved<H: Handler>(
     probe: &Probe<H>,
     instance: *mut bindings::kretprobe_instance,
-) -> &'a mut [usize] {
-    let words = probe.returns.map_or(0, |returns| returns.saved);
-    // SAFETY: the kernel has allocated as many bytes as `Probe::new` has asked for, and keeps words
-    // behind words.
-    unsafe {
-        let start = (&raw mut (*instance).data).cast::<usize>();
-        core::slice::from_raw_parts_mut(start, words)
-    }
+) -> *mut [usize] {
+    // SAFETY: only an address is taken, of a field of what the kernel has allocated.
+    let start = unsafe { (&raw mut (*instance).data).cast::<usize>() };
+    slice_from_raw_parts_mut(start, probe.saved)
 }
 
 /// # Safety
@@ -350,13 +413,11 @@ pub(crate) unsafe extern "C" fn entered<H: Handler>(
     // SAFETY: `instance` is of a function that is entered, so what it leads to is null or a
     // `Probe<H>` that stays until this has returned; `regs` are those of the hit.
     unsafe {
-        let Some(probe) = bindings::get_kretprobe(instance)
-            .cast::<Probe<H>>()
-            .as_ref()
-        else {
+        let Some(probe) = probe_of::<H>(instance) else {
             return ENOENT.to_errno();
         };
-        let saved = saved(probe, instance);
+        // Nobody else uses the words before this has returned.
+        let saved = &mut *saved(probe, instance);
         probe.handler.entered(Regs::from_raw(regs), saved);
     }
     0
@@ -373,17 +434,16 @@ pub(crate) unsafe extern "C" fn returned<H: Handler>(
     // `Probe<H>` that stays until this has returned; `regs` are those of the hit. Kretprobes call
     // this with preemption off.
     unsafe {
-        let raw = bindings::get_kretprobe(instance);
-        let Some(probe) = raw.cast::<Probe<H>>().as_ref() else {
+        let Some(probe) = probe_of::<H>(instance) else {
             return 0;
         };
         let stay = ManuallyDrop::new(PreemptOff::assume());
-        let function = (*raw).kp.addr as usize;
-        let to = bindings::get_kretprobe_retaddr(instance);
-        let saved = saved(probe, instance);
-        probe
-            .handler
-            .returned(function, to, Regs::from_raw(regs), saved, &stay);
+        // INVARIANT: `instance` is of a call of the function of `probe`, and this has it until it returns.
+        let call = Call {
+            probe,
+            instance: NonNull::new_unchecked(instance),
+        };
+        probe.handler.returned(call, Regs::from_raw(regs), &stay);
     }
     0
 }

@@ -13,6 +13,8 @@ pub(crate) mod btf;
 #[cfg(all(CONFIG_BLK_DEV_IO_TRACE, CONFIG_BLK_CGROUP))]
 pub(crate) mod cgroup;
 pub(crate) mod clock;
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
+pub(crate) mod cold;
 pub(crate) mod context;
 pub(crate) mod cpus;
 #[cfg(CONFIG_USER_EVENTS)]

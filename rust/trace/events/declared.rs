@@ -270,9 +270,7 @@ impl Declared {
     fn hit(&self, length: usize, fill: impl Fn(&mut [u8])) {
         // Not `with_preemption_off()`: what the common fields tell of preemption is that of the caller.
         let stay = PreemptOff::new();
-        for file in self.event.hit_files(&stay) {
-            recording::record_hit(&stay, file, Start::Unknown, &Filled(length, &fill));
-        }
+        recording::record_hits(&stay, &self.event, Start::Unknown, Filled(length, &fill));
         #[cfg(CONFIG_PERF_EVENTS)]
         self.event.submit_here(&stay, || length, &fill);
     }

@@ -186,7 +186,7 @@ pub struct Program {
 
 /// What a program gets its values from: the registers and the memory at a hit. Whatever is asked
 /// for may not be there, which is 0 or a refusal and no more.
-pub trait Source {
+pub trait Source: Copy {
     /// [`Load::Register`].
     fn register(&self, at: u16) -> u64;
     /// [`Load::Stack`].
@@ -259,16 +259,22 @@ pub struct Plain {
 }
 
 impl Plain {
-    /// As [`Program::store`].
+    /// As [`Program::store`]. Up to seven bytes behind the number may be overwritten: those in front of
+    /// others are stored before them.
     #[inline(always)]
-    pub fn store(&self, source: &impl Source, fields: &mut [u8]) {
+    pub fn store(&self, source: impl Source, fields: &mut [u8]) {
         let value = match self.load {
             PlainLoad::Register(at) => source.register(at),
             PlainLoad::Returned => source.returned(),
             PlainLoad::Argument(at) => source.argument(at),
             PlainLoad::Saved(at) => source.saved(at),
         };
-        put(fields, self.place.into(), self.size, value.to_ne_bytes());
+        let (place, value) = (usize::from(self.place), value.to_ne_bytes());
+        match fields.get_mut(place..place.wrapping_add(8)) {
+            // The same for all sizes.
+            Some(to) => to.copy_from_slice(&value),
+            None => put(fields, place, self.size, value),
+        }
     }
 }
 
@@ -332,7 +338,7 @@ impl Program {
     }
 
     #[inline(always)]
-    fn load(&self, number: usize, source: &impl Source) -> u64 {
+    fn load(&self, number: usize, source: impl Source) -> u64 {
         match self.load {
             Load::Register(at) => source.register(at),
             Load::Stack(at) => source.stack(at),
@@ -353,7 +359,7 @@ impl Program {
 
     /// The first value and all steps; None where memory cannot be read.
     #[inline(always)]
-    fn find(&self, number: usize, source: &impl Source) -> Option<Found> {
+    fn find(&self, number: usize, source: impl Source) -> Option<Found> {
         let mut found = Found {
             before: 0,
             value: self.load(number, source),
@@ -366,7 +372,7 @@ impl Program {
     }
 
     #[inline(always)]
-    fn step(&self, step: Step, value: u64, source: &impl Source) -> Option<u64> {
+    fn step(&self, step: Step, value: u64, source: impl Source) -> Option<u64> {
         match step {
             Step::ThisCpu => Some(source.this_cpu(value)),
             Step::Read { offset, user } => {
@@ -381,7 +387,7 @@ impl Program {
     /// Calls `f` with the address of each text: one, or those that an array of addresses has.
     /// `None` stands for one that was not found.
     #[inline]
-    fn each_text<S: Source>(&self, number: usize, source: &S, mut f: impl FnMut(Option<u64>)) {
+    fn each_text<S: Source>(&self, number: usize, source: S, mut f: impl FnMut(Option<u64>)) {
         let Store::Text { offset, .. } = self.store else {
             return;
         };
@@ -405,7 +411,7 @@ impl Program {
     /// How many bytes of text [`Program::store`] wants. `body` is the argument that it was compiled
     /// from, and `number` which one that is.
     #[inline]
-    pub fn text_length(&self, number: usize, body: &[u8], source: &impl Source) -> usize {
+    pub fn text_length(&self, number: usize, body: &[u8], source: impl Source) -> usize {
         let Store::Text { of, .. } = self.store else {
             return 0;
         };
@@ -428,7 +434,7 @@ impl Program {
         &self,
         number: usize,
         body: &[u8],
-        source: &impl Source,
+        source: impl Source,
         fields: &mut [u8],
         at: usize,
         texts: &mut Texts,
@@ -490,7 +496,7 @@ impl Program {
         of: TextOf,
         number: usize,
         body: &[u8],
-        source: &impl Source,
+        source: impl Source,
         fields: &mut [u8],
         at: usize,
         texts: &mut Texts,

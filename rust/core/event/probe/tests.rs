@@ -148,6 +148,14 @@ impl Event {
             let program = &argument.program;
             program.store(number, body, at, &mut entry[8..], place, &mut texts);
         }
+        let plain =
+            each().map(|(_, (argument, _))| argument.program.plain(start + argument.offset));
+        if let Some(all) = plain.collect::<Option<Vec<_>>>() {
+            let mut same = entry.clone();
+            same[8 + start..].fill(0x55);
+            all.iter().for_each(|plain| plain.store(at, &mut same[8..]));
+            assert_eq!(entry, same);
+        }
         assert!(texts.next <= entry.len() - 8);
         let style = Style {
             offset: false,
@@ -570,7 +578,7 @@ impl Hit {
     }
 }
 
-impl Source for Hit {
+impl Source for &Hit {
     fn register(&self, at: u16) -> u64 {
         if at == 112 {
             0x100
@@ -662,6 +670,10 @@ fn what_is_recorded() {
         ("a=%di:u8 b=$stack3:s32", "a=0 b=20483"),
         ("$stack $current", "arg1=0x7000 arg2=0x9000"),
         ("%si:s8 %si:x8 %si:u16", "arg1=-16 arg2=0xf0 arg3=65520"),
+        (
+            "%si:u16 $arg1:u32 %si:u8 $arg2 %di:u16 %si:u8",
+            "arg1=65520 arg2=256 arg3=240 arg4=0x200 arg5=256 arg6=240",
+        ),
         ("\\-1:s64 \\0x7f:char", "arg1=-1 arg2='\x7f'"),
         (
             "+0(%di):u8 +0(%di):s8 +1(%di):x16",

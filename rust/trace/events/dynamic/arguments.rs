@@ -12,12 +12,14 @@ use crate::core::event::probe::program::{Plain, Source, Texts};
 use crate::core::format::symbol::Style;
 use crate::core::format::Out;
 use crate::core::parse::number;
+use crate::kernel::cold::copied;
 use crate::kernel::dynamic_event::FieldText;
 use crate::kernel::kallsyms;
 use crate::kernel::text::{NulText, Text};
 use crate::kernel::trace_event::COMMON;
 use crate::trace::output::symbols::Kallsyms;
 use core::fmt;
+use core::mem::size_of;
 use kernel::alloc::AllocError;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
@@ -52,19 +54,32 @@ impl Item {
     }
 }
 
+/// What they are, as far as hits ask.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// Each is a [`Plain`].
+    Plain,
+    /// None of them is a text.
+    Values,
+    /// Texts are among them, so that entries differ in size.
+    Texts,
+}
+
 /// All of a probe.
 pub(crate) struct Arguments {
     kind: Kind,
     /// What the entries are of, for those of another event.
     attached: KVec<u8>,
     items: KVec<Item>,
-    /// All of them, if each is a number that is stored as it is found; else some, which are not looked at.
+    form: Form,
+    /// All of them, if each is one; else some, which are not looked at.
     plain: KVec<Plain>,
+    /// Bytes of an entry without texts, with the common fields.
+    entry: usize,
     /// Bytes of their values, without texts.
     size: usize,
     /// Bytes in front of them, behind the common fields.
     start: usize,
-    has_texts: bool,
     /// The function's arguments that are saved at its entry.
     saved: KVec<u16>,
 }
@@ -118,10 +133,11 @@ impl Arguments {
             kind,
             attached: KVec::new(),
             items: KVec::new(),
+            form: Form::Plain,
             plain: KVec::new(),
+            entry: 0,
             size: 0,
             start: kind.size(),
-            has_texts: false,
             saved: KVec::new(),
         };
         let mut saved = KBox::new(Saved::new(), GFP_KERNEL)?;
@@ -155,10 +171,12 @@ impl Arguments {
             };
             let argument = argument::compile(&body, parsed.body, &mut context).map_err(refused)?;
             (all.size, known.asked) = (context.size, context.asked);
-            all.has_texts |= argument.program.has_texts();
             let place = all.start.wrapping_add(argument.offset);
-            if let Some(plain) = argument.program.plain(place) {
-                all.plain.push(plain, GFP_KERNEL)?;
+            match argument.program.plain(place) {
+                _ if argument.program.has_texts() => all.form = Form::Texts,
+                Some(plain) => all.plain.push(plain, GFP_KERNEL)?,
+                None if all.form == Form::Plain => all.form = Form::Values,
+                None => {}
             }
             let item = Item {
                 name,
@@ -171,6 +189,7 @@ impl Arguments {
             }
             all.items.push(item, GFP_KERNEL)?;
         }
+        all.entry = COMMON.wrapping_add(all.start).wrapping_add(all.size);
         all.saved.extend_from_slice(saved.numbers(), GFP_KERNEL)?;
         Ok(all)
     }
@@ -294,17 +313,16 @@ impl Arguments {
 
     /// Bytes of an entry, with the common fields, and how many of those are texts.
     #[inline(always)]
-    pub(crate) fn entry_size(&self, source: &impl Source) -> usize {
-        let size = COMMON.wrapping_add(self.start).wrapping_add(self.size);
-        match self.has_texts {
-            true => size.saturating_add(self.text_length(source)),
-            false => size,
+    pub(crate) fn entry_size(&self, source: impl Source) -> usize {
+        match self.form {
+            Form::Texts => self.entry.saturating_add(self.text_length(copied(source))),
+            _ => self.entry,
         }
     }
 
     /// Bytes of the texts of an entry.
     #[inline(never)]
-    fn text_length(&self, source: &impl Source) -> usize {
+    fn text_length(&self, source: impl Source) -> usize {
         let lengths = self.items.iter().enumerate().map(|(number, item)| {
             let program = &item.argument.program;
             program.text_length(number, &item.body, source)
@@ -318,27 +336,24 @@ impl Arguments {
     pub(crate) fn store<const N: usize>(
         &self,
         words: [usize; N],
-        source: &impl Source,
+        source: impl Source,
         fields: &mut [u8],
     ) {
-        let mut rest = &mut *fields;
-        for word in words {
-            let Some((to, behind)) = rest.split_first_chunk_mut() else {
-                return;
-            };
-            *to = word.to_ne_bytes();
-            rest = behind;
+        let Some((front, _)) = fields.split_at_mut_checked(N * size_of::<usize>()) else {
+            return;
+        };
+        for (to, word) in front.chunks_exact_mut(size_of::<usize>()).zip(words) {
+            to.copy_from_slice(&word.to_ne_bytes());
         }
-        match self.items.len() {
-            0 => {}
-            count if self.plain.len() == count => self.store_plain(source, fields),
-            _ => self.store_values(source, fields),
+        match self.form {
+            Form::Plain => self.store_plain(source, fields),
+            _ => self.store_values(copied(source), fields),
         }
     }
 
-    /// [`Arguments::store_values`] where all are numbers that are stored as they are found.
+    /// [`Arguments::store_values`] of [`Form::Plain`].
     #[inline(always)]
-    fn store_plain(&self, source: &impl Source, fields: &mut [u8]) {
+    fn store_plain(&self, source: impl Source, fields: &mut [u8]) {
         for plain in &self.plain {
             plain.store(source, fields);
         }
@@ -346,7 +361,7 @@ impl Arguments {
 
     /// Writes the values behind the common fields of an entry.
     #[inline(never)]
-    fn store_values(&self, source: &impl Source, fields: &mut [u8]) {
+    fn store_values(&self, source: impl Source, fields: &mut [u8]) {
         let start = self.start;
         let mut texts = Texts {
             header: COMMON,

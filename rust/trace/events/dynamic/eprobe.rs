@@ -34,6 +34,7 @@ use kernel::prelude::*;
 use kernel::sync::Arc;
 
 /// An entry of the other event.
+#[derive(Clone, Copy)]
 struct AtEntry<'a> {
     arguments: &'a Arguments,
     entry: &'a [u8],
@@ -106,7 +107,7 @@ impl Reader for Hits {
             arguments: &self.0.arguments,
             entry,
         };
-        self.0.in_file_of(of.instance(), &at, stay);
+        self.0.in_file_of(of.instance(), at, stay);
     }
 }
 

@@ -45,21 +45,21 @@ impl Hits {
         saved: &[usize],
         stay: &PreemptOff,
     ) {
-        let arguments = &*self.0.arguments;
+        let arguments = &self.0.arguments;
         let at = AtHit {
             arguments,
             regs,
-            saved,
+            saved: move || saved,
         };
         // What is entered, or returned to.
         let start = words.last().map_or(Start::Unknown, |ip| Start::In(*ip));
-        self.0.in_files(words, start, &at, stay);
+        self.0.in_files(move || words, start, at, stay);
         #[cfg(CONFIG_PERF_EVENTS)]
         self.0.event.submit_partial(
             regs,
             stay,
-            || arguments.entry_size(&at),
-            |fields| arguments.store(words, &at, fields),
+            move || arguments.entry_size(at),
+            move |fields| arguments.store(words, at, fields),
         );
     }
 }

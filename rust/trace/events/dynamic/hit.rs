@@ -8,21 +8,23 @@ use crate::core::event::probe::types::TextOf;
 use crate::kernel::context::current_and_name;
 use crate::kernel::regs::Regs;
 use crate::kernel::{kallsyms, nofault, percpu};
+use kernel::sync::Arc;
 
 /// The longest text that is recorded, its end included.
 const TEXT_MAX: usize = 4096;
 
 /// The registers and the memory at a hit.
-pub(super) struct AtHit<'a> {
+#[derive(Clone, Copy)]
+pub(super) struct AtHit<'a, S> {
     /// The arguments, which know where symbols are.
-    pub(super) arguments: &'a Arguments,
+    pub(super) arguments: &'a Arc<Arguments>,
     /// The registers.
     pub(super) regs: &'a Regs,
-    /// What was saved when the function was entered.
-    pub(super) saved: &'a [usize],
+    /// Gives what was saved when the function was entered.
+    pub(super) saved: S,
 }
 
-impl Source for AtHit<'_> {
+impl<'a, S: Fn() -> &'a [usize] + Copy> Source for AtHit<'a, S> {
     #[inline(always)]
     fn register(&self, at: u16) -> u64 {
         self.regs.register(at) as u64
@@ -57,7 +59,7 @@ impl Source for AtHit<'_> {
     }
 
     fn saved(&self, at: u16) -> u64 {
-        let word = self.saved.get(usize::from(at));
+        let word = (self.saved)().get(usize::from(at));
         word.map_or(0, |word| *word as u64)
     }
 

@@ -26,7 +26,9 @@ use crate::kernel::bpf::Target;
 use crate::kernel::context::PreemptOff;
 use crate::kernel::hashed_pointer::HashedPointer;
 use crate::kernel::kallsyms;
-use crate::kernel::kprobe::{self, Entry, Handler, Probe, Returns, Target as ProbeTarget};
+use crate::kernel::kprobe::{
+    self, Call as ProbedCall, Entry, Handler, Probe, Returns, Target as ProbeTarget,
+};
 use crate::kernel::kprobes::check_lockdown;
 use crate::kernel::percpu::PerCpu;
 use crate::kernel::regs::{self, Regs, STACK_WORDS};
@@ -50,9 +52,20 @@ pub(crate) struct Hits {
 }
 
 impl Hits {
-    /// Records a hit in all files of the event, and for perf. The entry begins with `words`.
+    /// Records a hit in all files of the event, and for perf. The entry begins with what `words` gives.
     #[inline(always)]
-    fn record<const N: usize>(&self, words: [usize; N], at: &AtHit<'_>, stay: &PreemptOff) {
+    fn record<'a, const N: usize>(
+        &'a self,
+        words: impl Fn() -> [usize; N] + Copy,
+        regs: &'a Regs,
+        saved: impl Fn() -> &'a [usize] + Copy,
+        stay: &PreemptOff,
+    ) {
+        let at = AtHit {
+            arguments: &self.record.arguments,
+            regs,
+            saved,
+        };
         // Kprobes do not have a probe hit on a CPU while another is.
         let count = self.count.this();
         count.store(relaxed::load(count).wrapping_add(1), Relaxed);
@@ -62,17 +75,9 @@ impl Hits {
             self.record.event.submit(
                 at.regs,
                 stay,
-                || at.arguments.entry_size(at),
-                |fields| at.arguments.store(words, at, fields),
+                move || at.arguments.entry_size(at),
+                move |fields| at.arguments.store(words(), at, fields),
             );
-        }
-    }
-
-    fn at<'a>(&'a self, regs: &'a Regs, saved: &'a [usize]) -> AtHit<'a> {
-        AtHit {
-            arguments: &self.record.arguments,
-            regs,
-            saved,
         }
     }
 
@@ -85,7 +90,7 @@ impl Hits {
 impl Handler for Hits {
     #[inline(always)]
     fn hit(&self, address: usize, regs: &Regs, stay: &PreemptOff) {
-        self.record([address], &self.at(regs, &[]), stay);
+        self.record(move || [address], regs, || &[], stay);
     }
 
     fn entered(&self, regs: &Regs, saved: &mut [usize]) {
@@ -95,15 +100,9 @@ impl Handler for Hits {
     }
 
     #[inline(always)]
-    fn returned(
-        &self,
-        function: usize,
-        to: usize,
-        regs: &Regs,
-        saved: &[usize],
-        stay: &PreemptOff,
-    ) {
-        self.record([function, to], &self.at(regs, saved), stay);
+    fn returned(&self, call: ProbedCall<'_, Self>, regs: &Regs, stay: &PreemptOff) {
+        let words = move || [call.function(), call.to()];
+        self.record(words, regs, move || call.saved(), stay);
     }
 }
 

@@ -20,8 +20,9 @@ use crate::kernel::bpf::Target;
 use crate::kernel::context::PreemptOff;
 use crate::kernel::dynamic_event::{DynamicEvent, FieldText, Ops, Texts};
 use crate::kernel::text::Text;
+use crate::kernel::trace_event::COMMON;
 use crate::kernel::trace_seq::TraceSeq;
-use crate::trace::events::file::{Hot, HotFile};
+use crate::trace::events::file::Hot;
 use crate::trace::events::printer::symbols_of;
 use crate::trace::events::recording::{self, HitEntry, Start};
 use crate::trace::events::registry::{self, EventId, OnSwitch, Registry};
@@ -29,6 +30,7 @@ use crate::trace::events::registry::{self, EventId, OnSwitch, Registry};
 use crate::trace::instance::Instance;
 use core::any::Any;
 use core::fmt;
+use core::mem::size_of;
 use kernel::new_mutex;
 use kernel::prelude::*;
 use kernel::sync::{Arc, Mutex};
@@ -105,70 +107,64 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// Records a hit in all files of the event. The entry begins with `words`, its stack at `start`.
+    /// Records a hit in all files of the event. The entry begins with what `words` gives, its stack at `start`.
     #[inline(always)]
     pub(super) fn in_files<const N: usize>(
         &self,
-        words: [usize; N],
+        words: impl Fn() -> [usize; N] + Copy,
         start: Start<'_>,
-        at: &impl Source,
+        at: impl Source,
         stay: &PreemptOff,
     ) {
-        self.in_those(|_| true, words, start, at, stay);
+        recording::record_hits(stay, &self.event, start, self.made(words, at));
     }
 
     #[inline(always)]
-    fn in_those<const N: usize>(
-        &self,
-        is_wanted: impl Fn(&HotFile) -> bool,
-        words: [usize; N],
-        start: Start<'_>,
-        at: &impl Source,
-        stay: &PreemptOff,
-    ) {
-        let made = Made {
+    fn made<S, W, const N: usize>(&self, words: W, at: S) -> Made<'_, S, W, N> {
+        Made {
             words,
             arguments: &self.arguments,
             at,
-        };
-        for file in self.event.hit_files(stay) {
-            if is_wanted(file) {
-                recording::record_hit(stay, file, start, &made);
-            }
         }
     }
 }
 
 /// The entry of a hit: the words that its kind begins with, and the arguments.
-struct Made<'a, S, const N: usize> {
-    words: [usize; N],
+#[derive(Clone, Copy)]
+struct Made<'a, S, W, const N: usize> {
+    words: W,
     arguments: &'a Arguments,
-    at: &'a S,
+    at: S,
 }
 
-impl<S: Source, const N: usize> HitEntry for Made<'_, S, N> {
+impl<S, W, const N: usize> HitEntry for Made<'_, S, W, N>
+where
+    S: Source,
+    W: Fn() -> [usize; N] + Copy,
+{
+    const LEAST: usize = COMMON + N * size_of::<usize>();
+
     #[inline(always)]
-    fn size(&self) -> usize {
+    fn size(self) -> usize {
         self.arguments.entry_size(self.at)
     }
 
     #[inline(always)]
-    fn fill(&self, fields: &mut [u8]) {
-        self.arguments.store(self.words, self.at, fields);
+    fn fill(self, fields: &mut [u8]) {
+        self.arguments.store((self.words)(), self.at, fields);
     }
 }
 
 #[cfg(CONFIG_EPROBE_EVENTS)]
 impl Record {
     /// [`Record::in_files`] in the file of one instance, of a hit of another event.
-    pub(super) fn in_file_of(&self, instance: &Instance, at: &impl Source, stay: &PreemptOff) {
-        self.in_those(
-            |file| core::ptr::eq(&**file.instance(), instance),
-            [],
-            Start::Unknown,
-            at,
-            stay,
-        );
+    pub(super) fn in_file_of(&self, instance: &Instance, at: impl Source, stay: &PreemptOff) {
+        let made = self.made::<_, _, 0>(|| [], at);
+        for file in self.event.hit_files(stay) {
+            if core::ptr::eq(&**file.instance(), instance) {
+                recording::record_hit(stay, file, Start::Unknown, made);
+            }
+        }
     }
 }
 

@@ -48,6 +48,7 @@ const ON_STACK: usize = 128;
 const NAME: u64 = -70_i64 as u64;
 
 /// The registers and the program's memory at a hit.
+#[derive(Clone, Copy)]
 struct AtHit<'a> {
     regs: &'a Regs,
     /// Where the start of the file would be mapped.
@@ -141,7 +142,7 @@ struct Hits {
 
 impl Hits {
     /// Records a hit in all files of the event, or for perf. The entry begins with `words`.
-    fn record<const N: usize>(&self, words: [usize; N], at: &AtHit<'_>) {
+    fn record<const N: usize>(&self, words: [usize; N], at: AtHit<'_>) {
         #[cfg(CONFIG_BPF_EVENTS)]
         if self.event.programs_drop_uprobe(at.regs, words[0]) {
             return;
@@ -170,9 +171,7 @@ impl Hits {
             }
         };
         let stay = PreemptOff::new();
-        for file in self.event.hit_files(&stay) {
-            recording::record_hit(&stay, file, Start::Unknown, &Filled(size, fill));
-        }
+        recording::record_hits(&stay, &self.event, Start::Unknown, Filled(size, fill));
         self.event.submit(regs, &stay, || size, fill);
     }
 
@@ -201,14 +200,14 @@ impl Handler for Hits {
         }
         if !self.is_return {
             let address = regs.instruction();
-            self.record([address], &self.at(address, regs));
+            self.record([address], self.at(address, regs));
         }
         true
     }
 
     fn returned(&self, function: usize, regs: &Regs) {
         let words = [function, regs.instruction()];
-        self.record(words, &self.at(function, regs));
+        self.record(words, self.at(function, regs));
     }
 
     fn wants(&self, program: &Program) -> bool {
