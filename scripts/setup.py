@@ -30,6 +30,8 @@ TESTS = {
     "qemu-system-x86": "qemu-system-x86_64", "busybox-static": "busybox", "iputils-ping": "ping",
     "trace-cmd": "trace-cmd", "linux-perf": "perf", "strace": "strace", "rtla": "rtla",
     "bpftrace": "bpftrace", "perf-tools-unstable": "/usr/sbin/kprobe-perf",
+    "libtracefs-dev": "/usr/include/tracefs/tracefs.h", "libtraceevent-dev": "/usr/include/traceevent/event-parse.h",
+    "pkg-config": "pkg-config", "bsdextrautils": "col",
 }
 
 SECTION_PASS = os.path.join(ROOT, "scripts", "recordmcount", "Cargo.toml")
