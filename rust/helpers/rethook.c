@@ -19,8 +19,10 @@ __rust_helper notrace void rust_helper_instruction_pointer_set(struct pt_regs *r
 	instruction_pointer_set(regs, ip);
 }
 
-#ifdef CONFIG_RETHOOK
-/* What the architecture does, in line where that is known: two calls less for each hooked call. */
+/*
+ * What the architecture does, in line where that is known: two calls less for each hooked call. For x86 it is what
+ * arch/x86/kernel/rethook.c does: its trampoline has the place of the return address behind the registers.
+ */
 
 __rust_helper notrace void rust_helper_rtrace_rethook_prepare(struct rethook_node *node, struct pt_regs *regs, bool mcount)
 {
@@ -43,4 +45,3 @@ __rust_helper notrace void rust_helper_rtrace_rethook_fixup_return(struct pt_reg
 	arch_rethook_fixup_return(regs, caller);
 #endif
 }
-#endif

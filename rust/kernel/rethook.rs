@@ -14,6 +14,7 @@ use super::percpu::PerCpu;
 use super::relaxed;
 use core::mem::{offset_of, size_of};
 use core::ptr::null_mut;
+use core::sync::atomic::{compiler_fence, Ordering};
 use kernel::bindings;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Full, Relaxed};
@@ -153,7 +154,8 @@ impl Rethook {
     ///
     /// # Safety
     ///
-    /// The caller took `node` from this, and uses it no more. Preemption is off.
+    /// The caller took `node` from this, and uses it no more. Preemption is off, and the handler was seen
+    /// since it went off: so `free` waits for the caller before it looks for nodes.
     #[inline(always)]
     unsafe fn give(&self, node: *mut Node) {
         let place = self.at_hand.this();
@@ -315,8 +317,11 @@ pub(crate) unsafe fn hook(node: *mut Node, regs: *mut bindings::pt_regs, by_ftra
     // which put it back as it was.
     unsafe {
         bindings::rtrace_rethook_prepare(node, regs, by_ftrace);
+        // An interrupt may unwind: what is in the list is complete.
+        compiler_fence(Ordering::SeqCst);
         let first = first_of(bindings::get_current());
         (*node).llist.next = *first;
+        compiler_fence(Ordering::SeqCst);
         *first = &raw mut (*node).llist;
     }
 }
@@ -399,7 +404,11 @@ pub(crate) unsafe fn returned(regs: *mut bindings::pt_regs, frame: usize) -> usi
         let has_run = run(node, caller, regs);
         let caller = (*node).ret_addr;
         bindings::rtrace_rethook_fixup_return(regs, caller);
+        // An interrupt may unwind: the trampoline's address has gone before the node does.
+        compiler_fence(Ordering::SeqCst);
         *first_of(bindings::get_current()) = (*node).llist.next;
+        // Who reads the stack of this task from another one ends here.
+        (*node).llist.next = null_mut();
         match has_run {
             // Preemption was off already when the handler was there, so `free` still waits for this.
             true => Rethook::of((*node).rethook).give(node),

@@ -653,6 +653,23 @@ impl Source for &Hit {
     }
 }
 
+/// [`Event::hit`] compares those with what the general way stores.
+#[test]
+fn numbers_without_steps_are_plain() {
+    let is_plain = |line: &str| {
+        let event = Event::parse(line).unwrap();
+        let mut programs = event.arguments.iter().map(|argument| &argument.program);
+        programs.all(|program| program.plain(0).is_some())
+    };
+    assert!(is_plain(
+        "p vfs_read %si:u16 $arg1:u32 %si:u8 $arg2 %di:u16 %si:u8"
+    ));
+    assert!(is_plain("r vfs_read $retval $arg1:u8"));
+    for other in ["+0(%di)", "+0(%di):string", "+0(%di):u8[3]", "%di:b4@4/8"] {
+        assert!(!is_plain(&std::format!("p vfs_read {other}")), "{other}");
+    }
+}
+
 #[test]
 fn what_is_recorded() {
     let pointers = [0x200_u64.to_ne_bytes(), 0x208_u64.to_ne_bytes()].concat();
