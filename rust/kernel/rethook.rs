@@ -317,10 +317,9 @@ pub(crate) unsafe fn hook(node: *mut Node, regs: *mut bindings::pt_regs, by_ftra
     // which put it back as it was.
     unsafe {
         bindings::rtrace_rethook_prepare(node, regs, by_ftrace);
-        // An interrupt may unwind: what is in the list is complete.
-        compiler_fence(Ordering::SeqCst);
         let first = first_of(bindings::get_current());
         (*node).llist.next = *first;
+        // An interrupt may unwind: what is in the list is complete.
         compiler_fence(Ordering::SeqCst);
         *first = &raw mut (*node).llist;
     }
@@ -403,10 +402,12 @@ pub(crate) unsafe fn returned(regs: *mut bindings::pt_regs, frame: usize) -> usi
         // The handler finds the node in the list: stack traces look there.
         let has_run = run(node, caller, regs);
         let caller = (*node).ret_addr;
+        let next = (*node).llist.next;
         bindings::rtrace_rethook_fixup_return(regs, caller);
-        // An interrupt may unwind: the trampoline's address has gone before the node does.
+        // An interrupt may unwind: the trampoline's address goes before the node, and its link behind it.
         compiler_fence(Ordering::SeqCst);
-        *first_of(bindings::get_current()) = (*node).llist.next;
+        *first_of(bindings::get_current()) = next;
+        compiler_fence(Ordering::SeqCst);
         // Who reads the stack of this task from another one ends here.
         (*node).llist.next = null_mut();
         match has_run {
