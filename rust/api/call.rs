@@ -36,6 +36,20 @@ pub struct Hit<'a> {
 }
 
 impl Hit<'_> {
+    /// # Safety
+    ///
+    /// `regs` is null or has the registers of a hit, which stay for the lifetime that the caller
+    /// picks.
+    #[inline]
+    pub(crate) unsafe fn new(ip: usize, parent: usize, regs: *mut bindings::ftrace_regs) -> Self {
+        Self {
+            ip,
+            parent,
+            regs,
+            _callback: PhantomData,
+        }
+    }
+
     /// The address of the traced function; `%pS` of `printk()` writes its name.
     #[inline]
     pub fn function(&self) -> usize {
@@ -50,23 +64,9 @@ impl Hit<'_> {
 }
 
 /// The entry of a traced function. It exists while the callback runs.
-pub struct Call<'a>(Hit<'a>);
+pub struct Call<'a>(pub(crate) Hit<'a>);
 
 impl Call<'_> {
-    /// # Safety
-    ///
-    /// `regs` is null or has the registers of a hit, which stay for the lifetime that the caller
-    /// picks.
-    #[inline]
-    pub(crate) unsafe fn new(ip: usize, parent: usize, regs: *mut bindings::ftrace_regs) -> Self {
-        Self(Hit {
-            ip,
-            parent,
-            regs,
-            _callback: PhantomData,
-        })
-    }
-
     /// Argument `index` of the function, as the register has it: an argument of less than 64 bits is
     /// in the low bits, the others are not defined. `None` beyond the arguments in registers.
     #[inline]
@@ -91,22 +91,9 @@ impl<'a> Deref for Call<'a> {
 }
 
 /// The return of a traced function. It exists while the callback runs.
-pub struct Return<'a>(Hit<'a>);
+pub struct Return<'a>(pub(crate) Hit<'a>);
 
 impl Return<'_> {
-    /// # Safety
-    ///
-    /// As for [`Call::new`].
-    #[inline]
-    pub(crate) unsafe fn new(ip: usize, parent: usize, regs: *mut bindings::ftrace_regs) -> Self {
-        Self(Hit {
-            ip,
-            parent,
-            regs,
-            _callback: PhantomData,
-        })
-    }
-
     /// What the function returns, as the register has it: a value of less than 64 bits is in the low
     /// bits. It means nothing if the function returns nothing, or a structure in memory.
     #[inline]

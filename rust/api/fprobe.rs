@@ -4,7 +4,7 @@
 //!
 //! C header: `include/linux/fprobe.h`.
 
-use crate::{Call, EntryExitCallback, Return};
+use crate::{Call, EntryExitCallback, Hit, Return};
 use core::mem::size_of;
 use core::ptr;
 use kernel::bindings;
@@ -127,7 +127,7 @@ impl<T: EntryExitCallback> Fprobe<T> {
         data: *mut c_void,
     ) -> c_int {
         // SAFETY: `probe` is registered during the call, and the registers stay.
-        let handed = unsafe { Self::of(probe).entry(&Call::new(ip, parent, regs)) };
+        let handed = unsafe { Self::of(probe).entry(&Call(Hit::new(ip, parent, regs))) };
         match handed {
             Some(handed) => {
                 // SAFETY: there are so many bytes, of any alignment.
@@ -152,7 +152,7 @@ impl<T: EntryExitCallback> Fprobe<T> {
         // written the data, as it had the return followed.
         unsafe {
             let handed = data.cast::<T::Data>().read_unaligned();
-            Self::of(probe).exit(handed, &Return::new(ip, parent, regs));
+            Self::of(probe).exit(handed, &Return(Hit::new(ip, parent, regs)));
         }
     }
 }

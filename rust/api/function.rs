@@ -4,7 +4,7 @@
 //!
 //! C header: `include/linux/ftrace.h`.
 
-use crate::{filter, Call};
+use crate::{filter, Call, Hit};
 use kernel::bindings;
 use kernel::error::to_result;
 use kernel::prelude::*;
@@ -119,7 +119,7 @@ impl<T: FunctionCallback> FunctionProbe<T> {
         unsafe {
             let ops = Opaque::cast_from(ops).cast_mut();
             let this = kernel::container_of!(ops, Self, ops);
-            (*this).callback.entry(&Call::new(ip, parent, regs));
+            (*this).callback.entry(&Call(Hit::new(ip, parent, regs)));
         }
     }
 }

@@ -5,7 +5,7 @@
 //!
 //! C header: `include/linux/ftrace.h`.
 
-use crate::{filter, Call, EntryExitCallback, Return};
+use crate::{filter, Call, EntryExitCallback, Hit, Return};
 use core::mem::size_of;
 use kernel::bindings;
 use kernel::error::to_result;
@@ -155,7 +155,7 @@ impl<T: EntryExitCallback> GraphProbe<T> {
         // that their stack pointer leads to: at its entry a function returns to what it holds.
         let handed = unsafe {
             let caller = *(bindings::rtrace_stack_pointer(regs) as *const usize);
-            Self::of(user).entry(&Call::new((*trace).func, caller, regs))
+            Self::of(user).entry(&Call(Hit::new((*trace).func, caller, regs)))
         };
         match handed {
             Some(handed) => {
@@ -190,7 +190,7 @@ impl<T: EntryExitCallback> GraphProbe<T> {
         unsafe {
             let handed = data.cast::<T::Data>().read_unaligned();
             let caller = bindings::rtrace_instruction_pointer(regs);
-            Self::of(user).exit(handed, &Return::new((*trace).func, caller, regs));
+            Self::of(user).exit(handed, &Return(Hit::new((*trace).func, caller, regs)));
         }
     }
 }

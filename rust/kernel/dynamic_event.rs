@@ -114,7 +114,7 @@ struct Files<T> {
 ///
 /// # Invariants
 ///
-/// Preemption is off, so that the files stay.
+/// Preemption is off for `'a`, so that the files stay.
 pub(crate) struct OtherFiles<'a, T>(&'a Files<T>);
 
 impl<'a, T> OtherFiles<'a, T> {

@@ -670,8 +670,7 @@ pub(crate) fn record_hit<E: HitEntry>(
     }
 }
 
-/// The rest of [`record_hit`] where the short way has reserved nothing. Events of the short way all have a
-/// header of the same length.
+/// The rest of [`record_hit`] where the short way has reserved nothing.
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 #[cold]
 #[inline(never)]
