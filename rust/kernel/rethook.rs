@@ -397,10 +397,14 @@ pub(crate) unsafe fn returned(regs: *mut bindings::pt_regs, frame: usize) -> usi
         if caller == trampoline() || (*node).frame != frame {
             return returned_slow(first, regs, frame);
         }
-        bindings::instruction_pointer_set(regs, caller);
+        let hook = Rethook::of((*node).rethook);
         let _stay = PreemptOff::new();
+        let Some(handler) = hook.handler() else {
+            return returned_slow(first, regs, frame);
+        };
+        bindings::instruction_pointer_set(regs, caller);
         // The handler finds the node in the list: stack traces look there.
-        let has_run = run(node, caller, regs);
+        handler(node, (*hook.raw.get()).data, caller, regs);
         let caller = (*node).ret_addr;
         let next = (*node).llist.next;
         bindings::rtrace_rethook_fixup_return(regs, caller);
@@ -410,11 +414,8 @@ pub(crate) unsafe fn returned(regs: *mut bindings::pt_regs, frame: usize) -> usi
         compiler_fence(Ordering::SeqCst);
         // Who reads the stack of this task from another one ends here.
         (*node).llist.next = null_mut();
-        match has_run {
-            // Preemption was off already when the handler was there, so `free` still waits for this.
-            true => Rethook::of((*node).rethook).give(node),
-            false => give(node),
-        }
+        // Preemption was off already when the handler was there, so `free` still waits for this.
+        hook.give(node);
         caller
     }
 }
@@ -425,16 +426,14 @@ pub(crate) unsafe fn returned(regs: *mut bindings::pt_regs, frame: usize) -> usi
 ///
 /// `node` is in the running task's list, `caller` and `regs` are of its return, and preemption is off.
 #[inline(always)]
-unsafe fn run(node: *mut Node, caller: usize, regs: *mut bindings::pt_regs) -> bool {
+unsafe fn run(node: *mut Node, caller: usize, regs: *mut bindings::pt_regs) {
     // SAFETY: the node keeps its rethook; the handler may be called as long as preemption is off.
     unsafe {
         let hook = Rethook::of((*node).rethook);
-        let Some(handler) = hook.handler() else {
-            return false;
-        };
-        handler(node, (*hook.raw.get()).data, caller, regs);
+        if let Some(handler) = hook.handler() {
+            handler(node, (*hook.raw.get()).data, caller, regs);
+        }
     }
-    true
 }
 
 /// As `WARN_ON_ONCE()`.
@@ -446,7 +445,7 @@ pub(crate) fn warn_once() {
     }
 }
 
-/// [`returned`] from a call that was hooked several times, or whose hook is not there.
+/// [`returned`] from a call that was hooked several times, whose user has stopped, or whose hook is not there.
 ///
 /// # Safety
 ///
@@ -483,7 +482,10 @@ unsafe fn returned_slow(
         }
         bindings::rtrace_rethook_fixup_return(regs, caller);
         link = *first;
+        // As in `returned`: an interrupt may unwind.
+        compiler_fence(Ordering::SeqCst);
         *first = (*last).next;
+        compiler_fence(Ordering::SeqCst);
         (*last).next = null_mut();
         while !link.is_null() {
             let next = (*link).next;
