@@ -73,6 +73,28 @@
 	movq	%rsp, %rcx
 .endm
 
+/*
+ * What may hold an argument, for a callback that looks at no registers. No function has one in rax: the kernel's variadic
+ * functions do not ask it how many vector registers are in use, as none are.
+ */
+.macro PUSH_ARGUMENTS
+	pushq	%rdi
+	pushq	%rsi
+	pushq	%rdx
+	pushq	%rcx
+	pushq	%r8
+	pushq	%r9
+.endm
+
+.macro POP_ARGUMENTS
+	popq	%r9
+	popq	%r8
+	popq	%rcx
+	popq	%rdx
+	popq	%rsi
+	popq	%rdi
+.endm
+
 SYM_TYPED_FUNC_START(ftrace_stub)
 	CALL_DEPTH_ACCOUNT
 	RET
@@ -110,19 +132,11 @@ SYM_FUNC_END(ftrace_caller)
 /*
  * The same for a callback that looks at no registers. It is a model only, right behind ftrace_caller, and a trampoline is a
  * copy of both: so the one ops can be entered by either, and the unwinder finds its way in both.
- *
- * It saves what may hold an argument. No function has one in rax: the kernel's variadic functions do not ask it how many
- * vector registers are in use, as none are.
  */
 SYM_FUNC_START(ftrace_plain_caller)
 	ANNOTATE_NOENDBR
 .Lplain:
-	pushq	%rdi
-	pushq	%rsi
-	pushq	%rdx
-	pushq	%rcx
-	pushq	%r8
-	pushq	%r9
+	PUSH_ARGUMENTS
 	CALL_DEPTH_ACCOUNT
 	movq	6*8(%rsp), %rdi
 	subq	$SITE_SIZE, %rdi
@@ -133,12 +147,7 @@ SYM_FUNC_START(ftrace_plain_caller)
 .Lplain_call:
 	call	ftrace_stub
 
-	popq	%r9
-	popq	%r8
-	popq	%rcx
-	popq	%rdx
-	popq	%rsi
-	popq	%rdi
+	POP_ARGUMENTS
 .Lplain_return:
 	RET
 SYM_FUNC_END(ftrace_plain_caller)
@@ -167,12 +176,7 @@ SYM_FUNC_START(ftrace_hook_caller)
 	ANNOTATE_NOENDBR
 .Lhook:
 	.byte	0x0f, 0x1f, 0x44, 0x00, 0x00
-	pushq	%rdi
-	pushq	%rsi
-	pushq	%rdx
-	pushq	%rcx
-	pushq	%r8
-	pushq	%r9
+	PUSH_ARGUMENTS
 	CALL_DEPTH_ACCOUNT
 	movq	6*8(%rsp), %rdi
 	subq	$SITE_SIZE, %rdi
@@ -181,12 +185,7 @@ SYM_FUNC_START(ftrace_hook_caller)
 .Lhook_call:
 	call	ftrace_stub
 
-	popq	%r9
-	popq	%r8
-	popq	%rcx
-	popq	%rdx
-	popq	%rsi
-	popq	%rdi
+	POP_ARGUMENTS
 .Lhook_return:
 	RET
 SYM_FUNC_END(ftrace_hook_caller)
