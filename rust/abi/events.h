@@ -6,15 +6,8 @@
 #include <linux/trace_events.h>
 #include <linux/types.h>
 
-struct trace_eval_map;
 struct module;
 struct ctl_table;
-
-/* In the linker script: the events of the kernel itself, and what names in their formats stand for. */
-extern struct trace_event_call *__start_ftrace_events[];
-extern struct trace_event_call *__stop_ftrace_events[];
-extern struct trace_eval_map *__start_ftrace_eval_maps[];
-extern struct trace_eval_map *__stop_ftrace_eval_maps[];
 
 /* The texts of trace_event= and trace_trigger=, until init memory goes. */
 const char *rtrace_boot_events(void);

@@ -6,12 +6,6 @@
 #include <linux/stdarg.h>
 #include <linux/types.h>
 
-/* In the linker script: formats of trace_printk() in the kernel itself, strings of tracepoints. */
-extern const char *__start___trace_bprintk_fmt[];
-extern const char *__stop___trace_bprintk_fmt[];
-extern const char *__start___tracepoint_str[];
-extern const char *__stop___tracepoint_str[];
-
 /* Exported, though no header outside of kernel/trace declares them. */
 int trace_vprintk(unsigned long ip, const char *fmt, va_list args);
 int trace_vbprintk(unsigned long ip, const char *fmt, va_list args);

@@ -7,7 +7,6 @@
 #include <linux/unistd.h>
 
 struct pt_regs;
-struct syscall_metadata;
 
 /* Entries as they are recorded. BPF programs at syscalls/ find their arguments by these types, under these names. */
 struct syscall_trace_enter {
@@ -21,10 +20,6 @@ struct syscall_trace_exit {
 	int			nr;
 	long			ret;
 };
-
-/* In the linker script: the metadata of all system calls. */
-extern struct syscall_metadata *__start_syscalls_metadata[];
-extern struct syscall_metadata *__stop_syscalls_metadata[];
 
 /* In syscalls.rs. */
 int rtrace_syscall_init(struct trace_event_call *call);

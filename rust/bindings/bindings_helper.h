@@ -103,7 +103,6 @@
 #ifdef CONFIG_X86
 #include "../../kernel/rtrace/arch/x86/record.h"
 #endif
-#include "../../kernel/rtrace/rust/abi/branch.h"
 #ifdef CONFIG_DYNAMIC_EVENTS
 #include "../../kernel/rtrace/rust/abi/dynamic.h"
 #endif
@@ -122,6 +121,7 @@
 #endif
 #include "../../kernel/rtrace/rust/abi/trace_seq.h"
 #include "../../kernel/rtrace/rust/abi/tracefs.h"
+#include "../../kernel/rtrace/rust/bindings/sections.h"
 
 /* Constants behind casts, which bindgen does not see. */
 const fmode_t RUST_CONST_HELPER_FMODE_BACKING = FMODE_BACKING;
