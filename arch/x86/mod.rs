@@ -78,6 +78,10 @@ impl Arch for Machine {
         Some(addr.wrapping_add(trampoline::record_offset()?))
     }
 
+    fn no_rings() -> usize {
+        (&raw const bindings::rtrace_no_ring) as usize
+    }
+
     fn trampoline_calls(addr: usize, regs: bool) -> Option<usize> {
         let at = addr.wrapping_add(trampoline::call_offset(regs));
         insn::call_target(at, &text::read(at)?).map(trampoline::called)

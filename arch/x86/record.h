@@ -73,4 +73,11 @@
 #define RTRACE_CYC2NS_OFFSET		8
 #define RTRACE_CYC2NS_SEQUENCE		32
 
+#ifndef __ASSEMBLER__
+#include <linux/percpu.h>
+
+/* The address of a ring that takes nothing, for trampolines that are to record nothing. */
+DECLARE_PER_CPU(const void *, rtrace_no_ring);
+#endif
+
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What only C's macros and linker sections can make: boot parameters, steps of boot, sysctls, notifiers, per-CPU data. */
+/* What only C's macros and linker sections can make: boot parameters, steps of boot, sysctls, notifiers. */
 #include <linux/export.h>
 #include <linux/ftrace.h>
 #include <linux/init.h>
@@ -9,41 +9,18 @@
 #include <linux/module.h>
 #include <linux/notifier.h>
 #include <linux/panic_notifier.h>
+#include <linux/percpu.h>
 #include <linux/string.h>
 #include <linux/sysctl.h>
 #include <linux/trace_printk.h>
 #include <linux/tracepoint.h>
 #include <asm/setup.h>
 #include "boot.h"
-#ifdef CONFIG_X86
-#include "../../arch/x86/record.h"
-#endif
 
 #ifdef CONFIG_FUNCTION_TRACER
 /* The number of its type, which entry.S puts before it, is made where C takes its address; Rust does not make it. */
 KCFI_REFERENCE(ftrace_stub);
 #endif
-
-/* Has this CPU made an entry since its tasks' names were last saved? See rust/kernel/entry_made.rs. */
-DEFINE_PER_CPU(bool, rtrace_entry_made);
-
-DEFINE_PER_CPU(struct rtrace_scale, rtrace_scale) = { .seen = RTRACE_SCALE_NEVER_SEEN };
-
-DEFINE_PER_CPU(struct rtrace_profile, rtrace_profile);
-
-#ifdef CONFIG_X86
-/* It is off. It is as long as what is read of a ring before that is seen. */
-static const u64 no_ring[] = { [RTRACE_RING_LIMIT / 8] = -(u64)RTRACE_LIMIT_OFF << 32 };
-DEFINE_PER_CPU(const void *, rtrace_no_ring) = no_ring;
-#endif
-
-/* tsc_init() has the boot CPU's sequences begin anew, and so one that was seen before may come again. */
-static int __init forget_scale(void)
-{
-	this_cpu_write(rtrace_scale.seen, RTRACE_SCALE_NEVER_SEEN);
-	return 0;
-}
-early_initcall(forget_scale);
 
 static char given[RTRACE_PARAMS][COMMAND_LINE_SIZE] __initdata;
 

@@ -122,6 +122,7 @@
 #include "../../kernel/rtrace/rust/abi/trace_seq.h"
 #include "../../kernel/rtrace/rust/abi/tracefs.h"
 #include "../../kernel/rtrace/rust/bindings/sections.h"
+#include "../../kernel/rtrace/rust/helpers/percpu.h"
 
 /* Constants behind casts, which bindgen does not see. */
 const fmode_t RUST_CONST_HELPER_FMODE_BACKING = FMODE_BACKING;

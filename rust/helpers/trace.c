@@ -27,7 +27,7 @@
 #include <linux/wait.h>
 #include <asm/sections.h>
 
-#include "../../kernel/rtrace/rust/abi/boot.h"
+#include "percpu.h"
 
 #ifdef CONFIG_X86
 __rust_helper unsigned long rust_helper_raw_preempt_count(void)

@@ -243,11 +243,6 @@ pub(crate) fn kept_rings_of(ops: usize) -> usize {
     ops.wrapping_add(offset_of!(ftrace_ops, subop_list) + offset_of!(list_head, prev))
 }
 
-/// The place of rings that take nothing.
-pub(crate) fn no_rings() -> usize {
-    (&raw const bindings::rtrace_no_ring) as usize
-}
-
 /// The address of a word of the `struct ftrace_ops` at `ops` that is its gate: where trampolines have
 /// one, they call its function only while that is not 0. It is a half of C's list head, for which
 /// there is no other use.

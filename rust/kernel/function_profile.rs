@@ -3,7 +3,7 @@
 //! Words of each CPU that the function profiler's hits look at, in static per-CPU data of C's, since
 //! Rust has none.
 //!
-//! Headers: `include/linux/percpu.h`, `rust/abi/boot.h`.
+//! Headers: `include/linux/percpu.h`, `rust/helpers/percpu.h`.
 
 use super::context::PreemptOff;
 use super::percpu::{static_of, this_word};

@@ -184,6 +184,9 @@ pub(crate) trait Arch {
     /// whose place [is kept](crate::kernel::ftrace::rings_of) in the ops. None if there is no such entry.
     fn record_entry(addr: usize) -> Option<usize>;
 
+    /// The place of rings in which nothing is recorded, for an ops that is not to record.
+    fn no_rings() -> usize;
+
     /// What the trampoline at `addr` calls; `None` when its call cannot be read.
     fn trampoline_calls(addr: usize, regs: bool) -> Option<usize>;
 

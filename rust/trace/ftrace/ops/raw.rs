@@ -217,7 +217,7 @@ impl OpsRef {
     pub(super) fn record_in_rings(self, on: bool) {
         let place = match on {
             true => self.rings(ftrace::kept_rings_of).load(Relaxed),
-            false => ftrace::no_rings(),
+            false => Machine::no_rings(),
         };
         self.rings(ftrace::rings_of).store(place, Relaxed);
     }
