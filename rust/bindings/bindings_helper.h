@@ -116,13 +116,13 @@
 #endif
 
 #include "../../kernel/rtrace/rust/abi/printk.h"
-#if defined(CONFIG_FTRACE_STARTUP_TEST) && defined(CONFIG_KPROBE_EVENTS)
-#include "../../kernel/rtrace/rust/abi/selftest.h"
-#endif
 #include "../../kernel/rtrace/rust/abi/trace_seq.h"
 #include "../../kernel/rtrace/rust/abi/tracefs.h"
 #include "../../kernel/rtrace/rust/bindings/sections.h"
 #include "../../kernel/rtrace/rust/helpers/percpu.h"
+#if defined(CONFIG_FTRACE_STARTUP_TEST) && defined(CONFIG_KPROBE_EVENTS)
+#include "../../kernel/rtrace/rust/helpers/selftest.h"
+#endif
 
 /* Constants behind casts, which bindgen does not see. */
 const fmode_t RUST_CONST_HELPER_FMODE_BACKING = FMODE_BACKING;
