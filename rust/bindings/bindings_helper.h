@@ -123,6 +123,7 @@
 #if defined(CONFIG_FTRACE_STARTUP_TEST) && defined(CONFIG_KPROBE_EVENTS)
 #include "../../kernel/rtrace/rust/helpers/selftest.h"
 #endif
+#include "../../kernel/rtrace/rust/helpers/tracepoint.h"
 
 /* Constants behind casts, which bindgen does not see. */
 const fmode_t RUST_CONST_HELPER_FMODE_BACKING = FMODE_BACKING;
