@@ -20,6 +20,7 @@
 #include <linux/fs_parser.h>
 #include <linux/fsnotify.h>
 #include <linux/ftrace.h>
+#include <linux/ftrace_irq.h>
 #include <linux/hrtimer.h>
 #include <linux/irq_work.h>
 #include <linux/kallsyms.h>
@@ -108,7 +109,6 @@
 #endif
 #include "../../kernel/rtrace/rust/abi/events.h"
 #include "../../kernel/rtrace/rust/abi/latency.h"
-#include "../../kernel/rtrace/rust/abi/noise.h"
 #ifdef CONFIG_FTRACE_SYSCALLS
 #include <trace/syscall.h>
 #include <trace/events/syscalls.h>
@@ -119,6 +119,9 @@
 #include "../../kernel/rtrace/rust/abi/trace_seq.h"
 #include "../../kernel/rtrace/rust/abi/tracefs.h"
 #include "../../kernel/rtrace/rust/bindings/sections.h"
+#ifdef CONFIG_OSNOISE_TRACER
+#include "../../kernel/rtrace/rust/helpers/osnoise.h"
+#endif
 #include "../../kernel/rtrace/rust/helpers/percpu.h"
 #if defined(CONFIG_FTRACE_STARTUP_TEST) && defined(CONFIG_KPROBE_EVENTS)
 #include "../../kernel/rtrace/rust/helpers/selftest.h"

@@ -1,20 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What noise.c and the Rust side share, and the callbacks of <linux/ftrace_irq.h>. */
-#ifndef RTRACE_ABI_NOISE_H
-#define RTRACE_ABI_NOISE_H
+/* The tracepoints of <trace/events/osnoise.h>, and a panic, which is variadic. */
+#ifndef RTRACE_HELPERS_OSNOISE_H
+#define RTRACE_HELPERS_OSNOISE_H
 
 #include <linux/types.h>
 
-#ifdef CONFIG_HWLAT_TRACER
-extern bool trace_hwlat_callback_enabled;
-void trace_hwlat_callback(bool enter);
-#endif
-
-#ifdef CONFIG_OSNOISE_TRACER
 struct task_struct;
-
-extern bool trace_osnoise_callback_enabled;
-void trace_osnoise_callback(bool enter);
 
 /* An event osnoise_sample. */
 struct rtrace_osnoise_sample {
@@ -28,7 +19,6 @@ struct rtrace_osnoise_sample {
 	u32 thread_count;
 };
 
-/* The tracepoints of <trace/events/osnoise.h>. */
 void rtrace_osnoise_sample(const struct rtrace_osnoise_sample *sample);
 void rtrace_timerlat_sample(u32 seqnum, int context, u64 latency);
 void rtrace_thread_noise(struct task_struct *task, u64 start, u64 duration);
@@ -39,6 +29,5 @@ void rtrace_sample_threshold(u64 start, u64 duration, u64 interference);
 
 /* Panics with the message that @cpu has met a condition to stop; with one about an exception if there is one. */
 void rtrace_osnoise_panic(unsigned int cpu, const char *exception);
-#endif
 
 #endif
