@@ -12,7 +12,6 @@
 #include <linux/trace_events.h>
 #include <linux/tracepoint.h>
 #include <asm/setup.h>
-#include <trace/events/mmflags.h>
 
 #include "boot.h"
 #include "dynamic.h"
@@ -91,14 +90,6 @@ EXPORT_SYMBOL_GPL(kprobe_event_delete);
 #endif
 
 #ifdef CONFIG_SYNTH_EVENTS
-/* The names of the flags are a macro. */
-void rtrace_print_gfp(struct trace_seq *seq, unsigned long flags)
-{
-	static const struct trace_print_flags names[] = { __def_gfpflag_names };
-
-	trace_print_flags_seq(seq, "|", flags, names, ARRAY_SIZE(names));
-}
-
 /* Arguments up to a null pointer are pairs of a type and a name. */
 int __synth_event_gen_cmd_start(struct dynevent_cmd *cmd, const char *name, struct module *mod, ...)
 {

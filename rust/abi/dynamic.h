@@ -29,9 +29,6 @@ bool trace_kprobe_error_injectable(struct trace_event_call *call);
 #endif
 #ifdef CONFIG_SYNTH_EVENTS
 int rtrace_synth_start(struct dynevent_cmd *cmd, const char *name, struct module *module);
-
-/* In dynamic.c. */
-void rtrace_print_gfp(struct trace_seq *seq, unsigned long flags);
 #endif
 
 #endif

@@ -12,16 +12,6 @@
 #include <linux/trace_printk.h>
 #include "printk.h"
 
-int rtrace_vscnprintf(char *buf, size_t size, const char *fmt, va_list *args)
-{
-	return vscnprintf(buf, size, fmt, *args);
-}
-
-int rtrace_vbin_printf(u32 *buf, size_t words, const char *fmt, va_list *args)
-{
-	return vbin_printf(buf, words, fmt, *args);
-}
-
 bool rtrace_printk_running(void)
 {
 	return system_state == SYSTEM_RUNNING;

@@ -10,10 +10,6 @@
 int trace_vprintk(unsigned long ip, const char *fmt, va_list args);
 int trace_vbprintk(unsigned long ip, const char *fmt, va_list args);
 
-/* vscnprintf() and vbin_printf() with the arguments by reference. */
-int rtrace_vscnprintf(char *buf, size_t size, const char *fmt, va_list *args);
-int rtrace_vbin_printf(u32 *buf, size_t words, const char *fmt, va_list *args);
-
 /* In printk.rs. */
 bool rtrace_printk_enabled(void);
 bool rtrace_printk_running(void);

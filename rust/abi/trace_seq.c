@@ -8,11 +8,6 @@
 #include <linux/trace_seq.h>
 #include "trace_seq.h"
 
-int rtrace_seq_buf_vprintf(struct seq_buf *seq, const char *fmt, va_list *args)
-{
-	return seq_buf_vprintf(seq, fmt, *args);
-}
-
 void trace_seq_vprintf(struct trace_seq *s, const char *fmt, va_list args)
 {
 	va_list copy;

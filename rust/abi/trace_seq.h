@@ -5,12 +5,8 @@
 
 #include <linux/stdarg.h>
 
-struct seq_buf;
 struct trace_iterator;
 struct trace_seq;
-
-/* seq_buf_vprintf() with the arguments by reference. */
-int rtrace_seq_buf_vprintf(struct seq_buf *seq, const char *fmt, va_list *args);
 
 /* In trace_seq.rs. */
 void rtrace_seq_vprintf(struct trace_seq *seq, const char *fmt, va_list *args);

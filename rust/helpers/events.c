@@ -6,6 +6,9 @@
 #include <linux/trace_events.h>
 #include <linux/trace_seq.h>
 #include <asm/sections.h>
+#ifdef CONFIG_SYNTH_EVENTS
+#include <trace/events/mmflags.h>
+#endif
 
 __rust_helper void rust_helper_trace_seq_init(struct trace_seq *s)
 {
@@ -44,6 +47,16 @@ __rust_helper int rust_helper_rtrace_event_reg(struct trace_event_call *call, en
 {
 	return call->class->reg(call, what, data);
 }
+
+#ifdef CONFIG_SYNTH_EVENTS
+/* The names of the flags are a macro. */
+__rust_helper notrace void rust_helper_rtrace_print_gfp(struct trace_seq *seq, unsigned long flags)
+{
+	static const struct trace_print_flags names[] = { __def_gfpflag_names };
+
+	trace_print_flags_seq(seq, "|", flags, names, ARRAY_SIZE(names));
+}
+#endif
 
 #ifdef CONFIG_PERF_EVENTS
 __rust_helper void rust_helper_hlist_add_head_rcu(struct hlist_node *node, struct hlist_head *head)
