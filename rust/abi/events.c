@@ -23,12 +23,6 @@ int trace_event_reg(struct trace_event_call *call, enum trace_reg what, void *da
 	return rtrace_tracepoint_reg(call, what, data);
 }
 
-/* Of an event without a probe. */
-int rtrace_own_event_reg(struct trace_event_call *call, enum trace_reg what, void *data)
-{
-	return 0;
-}
-
 #if defined(CONFIG_PERF_EVENTS) && defined(CONFIG_FUNCTION_TRACER)
 int rtrace_perf_function_class_reg(struct trace_event_call *call, enum trace_reg what, void *data)
 {

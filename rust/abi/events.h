@@ -15,9 +15,8 @@ const char *rtrace_boot_triggers(void);
 /* Parameter tp_printk, likewise. */
 bool rtrace_printk_at_boot(void);
 
-/* What the `reg` of classes points to: C, which has the type that kCFI compares. */
-int rtrace_own_event_reg(struct trace_event_call *call, enum trace_reg what, void *data);
 #if defined(CONFIG_PERF_EVENTS) && defined(CONFIG_FUNCTION_TRACER)
+/* What the `reg` of the class points to: C, which has the type that kCFI compares. */
 int rtrace_perf_function_class_reg(struct trace_event_call *call, enum trace_reg what, void *data);
 
 /* In perf_function.rs. */

@@ -122,6 +122,7 @@
 #ifdef CONFIG_OSNOISE_TRACER
 #include "../../kernel/rtrace/rust/helpers/osnoise.h"
 #endif
+#include "../../kernel/rtrace/rust/helpers/own_event.h"
 #include "../../kernel/rtrace/rust/helpers/percpu.h"
 #if defined(CONFIG_FTRACE_STARTUP_TEST) && defined(CONFIG_KPROBE_EVENTS)
 #include "../../kernel/rtrace/rust/helpers/selftest.h"
