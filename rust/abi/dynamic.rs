@@ -7,9 +7,10 @@
 
 use super::trace_array::instance;
 use crate::core::parse::options::Flag;
-use crate::kernel::dynamic_event::{DynamicEvent, VERBOSE};
+use crate::kernel::dynamic_event::{CFunctions, DynamicEvent, VERBOSE};
 #[cfg(CONFIG_FUNCTION_TRACER)]
 use crate::kernel::module::Module;
+use crate::kernel::own_event::Reg;
 use crate::kernel::trace_event::File;
 use crate::kernel::trace_iterator::TraceIterator;
 #[cfg(CONFIG_FUNCTION_TRACER)]
@@ -22,6 +23,17 @@ use kernel::bindings;
 use kernel::error::from_result;
 use kernel::ffi::{c_int, c_void};
 use kernel::prelude::*;
+use kernel::types::Opaque;
+
+// SAFETY: both lead to functions below, which take an event for a `DynamicEvent<Hot>`.
+unsafe impl CFunctions for Hot {
+    const REG: Reg = bindings::rtrace_dynamic_class_reg;
+
+    fn funcs() -> &'static Opaque<bindings::trace_event_functions> {
+        // SAFETY: a static of C's; the type is transparent.
+        unsafe { &*(&raw const bindings::rtrace_dynamic_funcs).cast() }
+    }
+}
 
 /// The `reg` of their class: gives hits to a file or to perf, or no longer. Task context, sleeps.
 /// The caller holds the events lock.

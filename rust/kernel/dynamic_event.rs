@@ -11,6 +11,7 @@ use super::bpf::{self, Target};
 use super::cold::copied;
 use super::context::PreemptOff;
 use super::module::Owner;
+use super::own_event::Reg;
 #[cfg(CONFIG_PERF_EVENTS)]
 use super::perf_trace::{self, Seen};
 use super::rcu_slot::RcuSlot;
@@ -64,6 +65,20 @@ pub(crate) trait Ops: Send + Sync {
     fn as_any(&self) -> Option<&dyn Any> {
         None
     }
+}
+
+/// The functions by which C code reaches events whose files have this. They are C's, too: kCFI tells an
+/// enum from an integer, and the bindings do not.
+///
+/// # Safety
+///
+/// They take each [`DynamicEvent`] whose files have this for what it is.
+pub(crate) unsafe trait CFunctions: Send + Sync + 'static {
+    /// The class's `reg`.
+    const REG: Reg;
+
+    /// What prints entries.
+    fn funcs() -> &'static Opaque<bindings::trace_event_functions>;
 }
 
 /// A field of an event's entries.
@@ -170,7 +185,7 @@ unsafe extern "C" fn raw_init(call: *mut bindings::trace_event_call) -> c_int {
     }
 }
 
-impl<T: Send + Sync + 'static> DynamicEvent<T> {
+impl<T: CFunctions> DynamicEvent<T> {
     /// An event with these texts; `flags` are `TRACE_EVENT_FL_*`. Task context, may sleep. `ENOMEM`.
     pub(crate) fn new(texts: Texts, flags: u32, ops: KBox<dyn Ops>) -> Result<Arc<Self>> {
         Self::make(texts, flags, Owner::kernel(), ops, GFP_KERNEL)
@@ -242,7 +257,7 @@ impl<T: Send + Sync + 'static> DynamicEvent<T> {
         // SAFETY: the event is new; what is pointed to lives as long as it.
         unsafe {
             (*class).system = event.texts.system.as_char_ptr();
-            (*class).reg = Some(bindings::rtrace_dynamic_class_reg);
+            (*class).reg = Some(T::REG);
             (*class).raw_init = Some(raw_init);
             let head = &raw mut (*class).fields;
             (*head).next = head;
@@ -258,7 +273,7 @@ impl<T: Send + Sync + 'static> DynamicEvent<T> {
                     (*call).__bindgen_anon_1.tp = tracepoint;
                 }
             }
-            (*call).event.funcs = &raw mut bindings::rtrace_dynamic_funcs;
+            (*call).event.funcs = T::funcs().get();
             (*call).print_fmt = event.texts.print_fmt.as_char_ptr().cast_mut();
             (*call).flags = (Call::DYNAMIC | flags) as c_int;
         }

@@ -8,7 +8,7 @@
 
 use super::{bytes, from_result};
 use crate::kernel::context::PreemptOff;
-use crate::kernel::dynamic_event::DynamicEvent;
+use crate::kernel::dynamic_event::{CFunctions, DynamicEvent};
 use crate::kernel::trace_event::{flag, Reservation, COMMON};
 use crate::trace::events::dynamic::synthetic::{self, Fields};
 use crate::trace::events::file::{Hot, HotFile};
@@ -29,8 +29,7 @@ unsafe fn fields_of<'a>(file: &'a HotFile) -> Result<&'a Fields> {
     let call = file.call().as_ptr();
     // SAFETY: the event has a class, and stays as long as its file.
     let reg = unsafe { (*(*call).class).reg };
-    let ours: unsafe extern "C" fn(_, _, _) -> _ = bindings::rtrace_dynamic_class_reg;
-    if reg.map(|reg| reg as usize) != Some(ours as usize) {
+    if reg.map(|reg| reg as usize) != Some(Hot::REG as usize) {
         return Err(EINVAL);
     }
     // SAFETY: by its class the event is a `DynamicEvent`.
