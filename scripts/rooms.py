@@ -3,11 +3,12 @@
 """Hold the imports of the Rust code to its layers and rooms: `rooms.py [FOLDER]` names each arrow that turns back.
 
 An arrow goes from a file to the file that defines what it names, in a `use` or by a path in the code; what a module hands
-on by `pub use` counts for the file that it comes from. Three things are reported, and the exit status is 1 with any:
+on by `pub use` counts for the file that it comes from. Four things are reported, and the exit status is 1 with any:
 
 - an arrow to a room that the file's own room may not use (ROOMS);
 - a circle of more than CIRCLE files inside one room;
-- in FENCED, a name that belongs into other folders (FOREIGN).
+- in FENCED, a name that belongs into other folders (FOREIGN);
+- in BELOW_ABI, a name that a header of ABI declares: C's linker would connect what no `use` tells.
 """
 import collections
 import os
@@ -44,6 +45,10 @@ CIRCLE = 5  # so many files of a room may name each other in a circle
 FENCED = "rust/trace/"
 FOREIGN = ("bindings", "no_mangle", "export_name")
 
+# What is below the C interface takes nothing from it, neither in Rust nor in C. (Assembly calls it: that is what it is for.)
+ABI = "rust/abi"
+BELOW_ABI = ("rust/kernel", "rust/helpers", "arch/x86")
+
 # Where the crate's modules lie; `mod.rs` is the module that its folder is called.
 FOLDERS = (("rust/abi", "abi"), ("arch/x86", "arch"), ("rust/core", "core"), ("rust/kernel", "kernel"), ("rust/trace", "trace"))
 CRATE = "rust/rtrace.rs"
@@ -74,13 +79,47 @@ class Use:
         self.module, self.line, self.path, self.binds, self.public = module, line, path, binds, public
 
 
+def without_comments(text):
+    """C text with its lines where they were."""
+    return re.sub(r"/\*.*?\*/|//[^\n]*", lambda comment: "\n" * comment[0].count("\n"), text, flags=re.S)
+
+
+def declared(text):
+    """The names that a header declares: functions, data, types that it has the contents of, enumerators as in Rust, macros.
+    A type that it only mentions is not its own."""
+    text = without_comments(text)
+    names = {name for name in re.findall(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", text, re.M) if not name.endswith("_H")}
+    text = re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", "", text, flags=re.M)
+    names.update(re.findall(r"\b(?:struct|union|enum)\s+(\w+)\s*\{", text))
+    for enum, body in re.findall(r"\benum\s+(\w+)\s*\{([^}]*)\}", text):
+        names.update(f"{enum}_{enumerator}" for enumerator in re.findall(r"(?:^|,)\s*(\w+)", body))
+    before = None
+    while before != text:  # inner braces first
+        before, text = text, re.sub(r"\{[^{}]*\}", ";", text)
+    for statement in text.split(";"):
+        found = (re.search(r"\bDECLARE_PER_CPU\w*\(.*\b(\w+)\s*\)", statement, re.S)
+                 or re.search(r"\w[\s*]+(\w+)\s*\(", statement)
+                 or re.search(r"\bextern\b.*?\b(\w+)\s*(?:\[[^]]*\]\s*)*$", statement, re.S))
+        if found:
+            names.add(found[1])
+    return names
+
+
+def is_below_abi(file):
+    return file.startswith(tuple(folder + "/" for folder in BELOW_ABI))
+
+
 class Crate:
     """All modules of the crate in a folder, and what they name."""
 
     def __init__(self, root):
         self.root = root
         self.modules = {}
-        self.uses, self.paths, self.foreign = [], [], []
+        self.uses, self.paths, self.foreign, self.upward = [], [], [], []
+        self.declared = {}  # name -> the header
+        for file in self.c_files(ABI, ".h"):
+            with open(os.path.join(root, file), encoding="utf-8") as text:
+                self.declared.update((name, file) for name in declared(text.read()))
         files = [(CRATE, ())]
         for folder, name in FOLDERS:
             for place, folders, names in os.walk(os.path.join(root, folder)):
@@ -95,6 +134,21 @@ class Crate:
         for file, path in files:
             with open(os.path.join(root, file), encoding="utf-8") as text:
                 self.read(self.modules[path], text.read())
+        for file in (file for folder in BELOW_ABI for file in self.c_files(folder, ".c", ".h")):
+            with open(os.path.join(root, file), encoding="utf-8") as text:
+                self.read_c(file, text.read())
+
+    def c_files(self, folder, *endings):
+        """Files in a folder, by their paths from the root."""
+        return sorted(os.path.relpath(os.path.join(place, name), self.root)
+                      for place, _, names in os.walk(os.path.join(self.root, folder)) for name in names if name.endswith(endings))
+
+    def read_c(self, file, text):
+        """Collects what a C file below the C interface takes from it."""
+        for number, line in enumerate(without_comments(text).split("\n"), 1):
+            self.upward += [(file, number, name, self.declared[name]) for name in re.findall(r"\w+", line) if name in self.declared]
+            if re.search(r'#[ \t]*include[^\n]*\babi/', line):
+                self.upward.append((file, number, "a header", ABI))
 
     def module(self, path, file):
         """The module at `path`, made with those above it where it is not there."""
@@ -117,6 +171,9 @@ class Crate:
                 tokens.append((re.sub(r"\s+", "", token), line))
             line += token.count("\n")
             at = found.end()
+        if is_below_abi(module.file):
+            self.upward += [(module.file, line, part, self.declared[part]) for token, line in tokens
+                            for part in token.split("::") if part in self.declared]
         i = 0
         while i < len(tokens):
             token, line = tokens[i]
@@ -302,7 +359,7 @@ def components(graph):
 
 
 def check(root=ROOT):
-    """The wrong arrows, the circles and the foreign names of the crate in `root`, as lines of text."""
+    """The wrong arrows, the circles, the foreign names and those from above of the crate in `root`, as lines of text."""
     crate = Crate(root)
     back, inside = {}, collections.defaultdict(lambda: collections.defaultdict(set))
     for module, line, target, path in crate.arrows():
@@ -321,16 +378,17 @@ def check(root=ROOT):
                 circles.append(f"{room}: a circle of {len(circle)} files: {', '.join(sorted(circle))}")
     fences = [f"{file}:{line}: {name} in {FENCED}" for file, line, name in crate.foreign
               if file.startswith(FENCED)]
-    return arrows, circles, fences
+    upward = [f"{file}:{line}: {name} of {header}" for file, line, name, header in crate.upward]
+    return arrows, circles, fences, upward
 
 
 def main(arguments):
-    arrows, circles, fences = check(*arguments[1:2])
-    for line in [*arrows, *circles, *fences]:
+    arrows, circles, fences, upward = check(*arguments[1:2])
+    for line in [*arrows, *circles, *fences, *upward]:
         print(line)
     print(f"rooms: {len(arrows)} wrong arrows, {len(circles)} circles of more than {CIRCLE} files, "
-          f"{len(fences)} names of other folders")
-    return 1 if arrows or circles or fences else 0
+          f"{len(fences)} names of other folders, {len(upward)} names of {ABI} below it")
+    return 1 if arrows or circles or fences or upward else 0
 
 
 if __name__ == "__main__":
