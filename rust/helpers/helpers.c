@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* One-line shims for C inline functions and macros; included by the kernel's rust/helpers/helpers.c. */
+/*
+ * One-line shims for C inline functions and macros; included by the kernel's rust/helpers/helpers.c. The files with a header here
+ * are objects of their own (Kbuild): what has one address, or is data.
+ */
 #include "../../kernel/rtrace/rust/helpers/trace.c"
 #include "../../kernel/rtrace/rust/helpers/tracefs.c"
 #ifdef CONFIG_FUNCTION_TRACER
