@@ -5,7 +5,6 @@
 
 #include <linux/compiler.h>
 
-struct syscall_metadata;
 struct trace_eval_map;
 struct trace_event_call;
 
@@ -23,6 +22,7 @@ extern struct trace_eval_map *__stop_ftrace_eval_maps[];
 
 #ifdef CONFIG_FTRACE_SYSCALLS
 /* The metadata of all system calls. */
+struct syscall_metadata;
 extern struct syscall_metadata *__start_syscalls_metadata[];
 extern struct syscall_metadata *__stop_syscalls_metadata[];
 #endif
