@@ -15,13 +15,13 @@
 //! most as many steps as there are predicates. Only the length of the text limits their number.
 //! [`Program::matches`](program::Program::matches) evaluates the steps on the bytes of an entry.
 //!
-//! [`parse`] reads predicates, [`link`] fills in the jumps, [`error`] has C's error texts and their
+//! [`parse`] reads predicates, `link` fills in the jumps, [`error`] has C's error texts and their
 //! positions.
 //!
 //! Words: a *predicate* compares one field with one value. A *join* is the `&&` or `||` after it.
 
 pub mod error;
-pub mod link;
+mod link;
 pub mod parse;
 pub mod program;
 

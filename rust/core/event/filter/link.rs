@@ -2,7 +2,7 @@
 
 //! Links the steps of a filter: where evaluation continues after each predicate.
 //!
-//! The predicates are in the order of the text. Each has the [`Join`] after it, with the level of
+//! The predicates are in the order of the text. Each has the [`Join`](super::program::Join) after it, with the level of
 //! that join. A result can decide a join (true for `||`, false for `&&`). It is then the result of
 //! the whole operand up to the next join that does not bind tighter, and the rule is applied again
 //! there. If the result does not decide the join, the next predicate follows. Negations were moved
@@ -10,35 +10,6 @@
 //! but not the levels.
 
 use super::program::{Step, ACCEPT, REJECT};
-
-/// The operator after a predicate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Join {
-    /// How tightly it binds: first by the parentheses around it, then `&&` before `||`.
-    pub level: u16,
-    /// The result that decides it. The negations around it are included.
-    pub decided_by: bool,
-    /// The next join that does not bind tighter. [`ACCEPT`] if there is none.
-    after: u16,
-}
-
-impl Join {
-    /// The end of the filter.
-    pub const END: Self = Self {
-        level: 0,
-        decided_by: false,
-        after: ACCEPT,
-    };
-
-    /// A join inside `depth` parentheses.
-    pub const fn new(depth: u16, and: bool, inverted: bool) -> Self {
-        Self {
-            level: depth.saturating_mul(2).saturating_add(and as u16),
-            decided_by: and == inverted,
-            after: ACCEPT,
-        }
-    }
-}
 
 /// Fills in the jumps of all steps. The negation of each step is included.
 pub(super) fn link(steps: &mut [Step]) {

@@ -6,8 +6,8 @@
 //! operands and joins from left to right. It keeps one bit for each open parenthesis.
 
 use super::error::{Errno, Reason, Refused};
-use super::link::{self, Join};
-use super::program::{CpuTest, Load, MaskTest, Place, Step, Test, Text, ACCEPT, REJECT};
+use super::link;
+use super::program::{CpuTest, Join, Load, MaskTest, Place, Step, Test, Text, ACCEPT, REJECT};
 use super::{Scope, Storage};
 use crate::core::event::field::{self, Field, Kind};
 use crate::core::parse::glob::{self, Pattern};

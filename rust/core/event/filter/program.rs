@@ -2,7 +2,6 @@
 
 //! A compiled filter, and its evaluation.
 
-use super::link::Join;
 use crate::core::parse::glob::{Kind, Pattern};
 use crate::core::parse::parser::until_nul;
 
@@ -45,6 +44,35 @@ impl Step {
             on_true: self.on_true,
             on_false: self.on_false,
         })
+    }
+}
+
+/// The operator after a predicate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Join {
+    /// How tightly it binds: first by the parentheses around it, then `&&` before `||`.
+    pub level: u16,
+    /// The result that decides it. The negations around it are included.
+    pub decided_by: bool,
+    /// The next join that does not bind tighter. [`ACCEPT`] if there is none.
+    pub(super) after: u16,
+}
+
+impl Join {
+    /// The end of the filter.
+    pub const END: Self = Self {
+        level: 0,
+        decided_by: false,
+        after: ACCEPT,
+    };
+
+    /// A join inside `depth` parentheses.
+    pub const fn new(depth: u16, and: bool, inverted: bool) -> Self {
+        Self {
+            level: depth.saturating_mul(2).saturating_add(and as u16),
+            decided_by: and == inverted,
+            after: ACCEPT,
+        }
     }
 }
 
