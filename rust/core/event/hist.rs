@@ -9,7 +9,7 @@
 //!
 //! | module | implements |
 //! | --- | --- |
-//! | [`action`] | the actions: their text, and the compiled form |
+//! | [`action`] | the actions: their text, and how they are run |
 //! | [`attributes`] | the parts of the text between colons |
 //! | `debug` | the text of `hist_debug` |
 //! | [`description`] | the compiled form: keys, values and variables as [nodes](description::Node) |

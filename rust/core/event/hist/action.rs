@@ -2,8 +2,8 @@
 
 //! The actions of a definition: `HANDLER(…).ACTION(…)`.
 //!
-//! An [`Action`] is the text of one, taken apart. A [`Response`] is its compiled form, which
-//! `compile/actions.rs` makes. [`Evaluation::respond`] runs it.
+//! An [`Action`] is the text of one, taken apart. A [`Response`](super::description::Response) is its
+//! compiled form, which `compile/actions.rs` makes. [`Evaluation::respond`] runs it.
 //!
 //! | handler | the action runs |
 //! | --- | --- |
@@ -11,7 +11,7 @@
 //! | `onmax($VAR)` | when the variable is greater than ever before in its element |
 //! | `onchange($VAR)` | when the variable differs from its last value in its element |
 
-use super::description::{ArrayVec, Form, TypeName};
+use super::description::{ArrayVec, Effect, Form, TypeName};
 use super::error::{Errno, Log, Reason};
 use super::evaluate::{Evaluation, Hit};
 use super::map::{Element, Map};
@@ -257,50 +257,6 @@ pub struct Parameter {
     pub size: usize,
     /// Whether it is signed.
     pub signed: bool,
-}
-
-/// The variable that `onmax` or `onchange` looks at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Track {
-    /// The reference to it.
-    pub reference: u8,
-    /// Where its greatest or last value is in the element.
-    pub slot: u8,
-    /// Whether any change counts.
-    pub change: bool,
-}
-
-/// What a response does.
-#[derive(Clone, Copy, Debug)]
-pub enum Effect {
-    /// Stores the saved variables.
-    Save,
-    /// Fires a synthetic event with the values of these references.
-    Trace {
-        /// The number that the scope has given to the event.
-        event: u8,
-        /// The references.
-        values: ArrayVec<u8, PARAMETERS>,
-    },
-    /// Takes a snapshot.
-    Snapshot,
-}
-
-/// The compiled form of an action.
-#[derive(Clone, Copy, Debug)]
-pub struct Response {
-    /// What `onmax` or `onchange` looks at.
-    pub track: Option<Track>,
-    /// What it does.
-    pub effect: Effect,
-}
-
-impl Response {
-    /// A response that is not used.
-    pub const NONE: Self = Self {
-        track: None,
-        effect: Effect::Save,
-    };
 }
 
 /// What actions do besides storing fields. Called in the context of the hit.

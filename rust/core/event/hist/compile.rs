@@ -4,8 +4,8 @@
 //!
 //! An expression has no parentheses but those after a unary minus. It is split at its last `+` or
 //! `-`, else at its last `*` or `/`, so that it is evaluated from left to right.
-//! `compile/expression.rs` does that, `compile/reference.rs` finds variables, and
-//! `compile/field.rs` finds fields.
+//! `compile/split.rs` says where, `compile/expression.rs` makes the nodes, `compile/reference.rs`
+//! finds variables, and `compile/field.rs` finds fields.
 //!
 //! `compile/actions.rs` compiles the actions. That is a second step, since it may make triggers of
 //! other events.
@@ -14,6 +14,7 @@ mod actions;
 mod expression;
 mod field;
 mod reference;
+mod split;
 
 use super::action::{cut, Actions, Parameter};
 use super::attributes::Attributes;
@@ -25,8 +26,8 @@ use super::error::{Errno, Log, Reason};
 use super::{print, DEPTH, KEY_WORDS, TEXT, VARIABLES};
 use crate::core::event::field::Field;
 use crate::core::format::LineBuf;
-use expression::until_cut;
 use field::{stack, CHARS};
+use split::until_cut;
 
 pub use actions::compile_actions;
 

@@ -6,9 +6,10 @@
 //! also names the function that reads each field. Both are in the text, so a [`Node`] is shown as
 //! the field that C would have in its place.
 
-use super::action::{Action, Actions, Handler, Response};
+use super::action::{Action, Actions, Handler};
 use super::description::{
-    Description, Modifier, Node, NodeId, Operator, Place, Reference, TypeName, Value, Variable, OWN,
+    Description, Modifier, Node, NodeId, Operator, Place, Reference, Response, TypeName, Value,
+    Variable, OWN,
 };
 use crate::core::format::Out;
 use core::fmt;

@@ -5,8 +5,7 @@
 //! A [`Node`] is a field, a constant, a reference to a variable, or an operation on earlier nodes.
 //! Names are parts of the definition's text, which the owner keeps.
 
-use super::action::Response;
-use super::{ACTIONS, KEYS, SORTS, VALUES, VARIABLES};
+use super::{ACTIONS, KEYS, PARAMETERS, SORTS, VALUES, VARIABLES};
 
 /// A part of a text of at most 64 KiB.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -325,6 +324,50 @@ pub struct Target {
 
 /// The histogram that the reference is in.
 pub const OWN: u16 = u16::MAX;
+
+/// The variable that `onmax` or `onchange` looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Track {
+    /// The reference to it.
+    pub reference: u8,
+    /// Where its greatest or last value is in the element.
+    pub slot: u8,
+    /// Whether any change counts.
+    pub change: bool,
+}
+
+/// What a response does.
+#[derive(Clone, Copy, Debug)]
+pub enum Effect {
+    /// Stores the saved variables.
+    Save,
+    /// Fires a synthetic event with the values of these references.
+    Trace {
+        /// The number that the scope has given to the event.
+        event: u8,
+        /// The references.
+        values: ArrayVec<u8, PARAMETERS>,
+    },
+    /// Takes a snapshot.
+    Snapshot,
+}
+
+/// The compiled form of an action.
+#[derive(Clone, Copy, Debug)]
+pub struct Response {
+    /// What `onmax` or `onchange` looks at.
+    pub track: Option<Track>,
+    /// What it does.
+    pub effect: Effect,
+}
+
+impl Response {
+    /// A response that is not used.
+    pub const NONE: Self = Self {
+        track: None,
+        effect: Effect::Save,
+    };
+}
 
 /// What entries are sorted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,8 +2,9 @@
 
 //! The text of a definition, and that of entries.
 
-use super::action::Effect;
-use super::description::{Description, Form, Modifier, NodeId, Place, Sort, SortBy, Span, Value};
+use super::description::{
+    Description, Effect, Form, Modifier, NodeId, Place, Sort, SortBy, Span, Value,
+};
 use super::map::{Element, Map};
 use super::{DEPTH, KEY_WORDS, TEXT, VALUES};
 use crate::core::format::symbol::Symbols;

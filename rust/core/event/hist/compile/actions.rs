@@ -3,11 +3,9 @@
 //! Compiles actions.
 
 use super::{Found, Parser, Result, Scope, Use};
-use crate::core::event::hist::action::{
-    Action, Actions, Effect, Handler, Kind, Parameter, Response, Track,
-};
+use crate::core::event::hist::action::{Action, Actions, Handler, Kind, Parameter};
 use crate::core::event::hist::description::{
-    ArrayVec, Description, Form, Node, Target, Variable, OWN,
+    ArrayVec, Description, Effect, Form, Node, Response, Target, Track, Variable, OWN,
 };
 use crate::core::event::hist::error::{Errno, Log, Reason};
 

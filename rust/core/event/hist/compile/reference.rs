@@ -2,7 +2,7 @@
 
 //! References: names of variables, of this definition and of other triggers.
 
-use super::expression::root_of;
+use super::split::root_of;
 use super::{Found, Parser, Result};
 use crate::core::event::hist::action::Handler;
 use crate::core::event::hist::description::{Node, NodeId, Reference, Span, Value};
