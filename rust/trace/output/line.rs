@@ -123,7 +123,7 @@ pub(crate) fn write(
     }
     prefix(out, record, style, neighbours)?;
     #[cfg(CONFIG_FUNCTION_TRACER)]
-    if super::graph::event(out, record, style, neighbours)? == Printed::Done {
+    if super::graph::lines::event(out, record, style, neighbours)? == Printed::Done {
         return Ok(());
     }
     event(out, record, style)
