@@ -9,6 +9,7 @@
 //! | module | prints |
 //! | --- | --- |
 //! | [`entry`] | the built-in entries: layout and `format` file from one description |
+//! | [`environment`] | nothing: what the built-in entries are printed with |
 //! | [`event`] | the `format` files of other events |
 //! | [`symbol`], [`mod@line`], [`header`], [`print`] | addresses, prefixes, headers and events in `trace` |
 //! | [`rust_name`], [`rust_crate`] | the names of Rust functions as people read them; the crates in them |
@@ -31,6 +32,7 @@ pub mod arguments;
 #[cfg(any(CONFIG_TRACE_BRANCH_PROFILING, not(CONFIG_RTRACE)))]
 pub mod branch;
 pub mod entry;
+pub mod environment;
 pub mod error_log;
 pub mod event;
 pub mod fields;

@@ -38,8 +38,8 @@ pub use rtrace_macros::Entry;
 pub use sched::{ContextSwitch, Wakeup};
 pub use stack::{KernelStack, UserStack, TRAMPOLINE};
 
+use super::environment::{Error, Line};
 use super::line::Form;
-use super::print::{Error, Line};
 use super::Out;
 use crate::core::parse::options::Flag;
 use core::fmt;
@@ -103,6 +103,12 @@ pub trait Number {
 /// A record is shorter than its type requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Truncated;
+
+impl From<Truncated> for Error {
+    fn from(_: Truncated) -> Self {
+        Self::Truncated
+    }
+}
 
 /// One line of a `format` file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -289,7 +295,7 @@ pub trait Entry: Copy {
 /// The text of an entry in `trace`, after the prefix. If a type does not have a form, its text is
 /// `type: number`.
 pub trait Show: Entry {
-    /// Whether it needs [`Env::strings`](super::print::Env::strings).
+    /// Whether it needs [`Env::strings`](super::environment::Env::strings).
     const NEEDS_STRINGS: bool = false;
     /// Whether it has a text. If not, only the tracer that records it prints it.
     const HAS_TEXT: bool = true;

@@ -16,12 +16,11 @@ mod columns;
 use super::entry::{
     Arguments, Common, Entry, FuncgraphEntry, FuncgraphExit, FuncgraphRetaddrEntry, Truncated,
 };
-use super::out::HeldNewline;
+use super::out::{HeldNewline, Piece};
 use super::symbol::{self, Style, Symbols};
 use super::Out;
 use crate::core::parse::options::graph::*;
 use crate::core::parse::options::{Flag, Set};
-use columns::Start;
 use core::fmt;
 use core::ops::Range;
 
@@ -29,6 +28,9 @@ pub use columns::{write_duration, write_titles};
 
 /// The number of depths whose functions are remembered.
 const DEPTHS: usize = 50;
+
+/// The start of a line, up to the blanks of its depth, if it has room for them.
+type Start = Piece<80>;
 
 /// The state of a CPU after its last line.
 #[derive(Clone, Debug)]

@@ -7,98 +7,12 @@
 //! newline. [`write()`] writes the event, with the [`Show`](super::entry::Show) of the entry's
 //! type.
 
-use super::entry::{Common, Row, Truncated};
-use super::line::{Form, Unit};
-use super::symbol::{self, Style, Symbols, ARGUMENTS};
+use super::entry::{Common, Row};
+use super::environment::{Env, Error, Line};
+use super::line::Form;
 use super::Out;
-use crate::core::parse::options::{Flag, Set};
+use crate::core::parse::options::Set;
 use core::fmt;
-
-/// Why a line was not completely written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Error {
-    /// The output is full.
-    Full,
-    /// The record is shorter than its type requires. Nothing was written.
-    Truncated,
-}
-
-impl From<fmt::Error> for Error {
-    fn from(_: fmt::Error) -> Self {
-        Self::Full
-    }
-}
-
-impl From<Truncated> for Error {
-    fn from(_: Truncated) -> Self {
-        Self::Truncated
-    }
-}
-
-/// Prints the strings that `trace_printk()` entries point to.
-pub trait Strings {
-    /// Writes the format at address `format` with the arguments in `args`, which `vbin_printf()`
-    /// has packed.
-    ///
-    /// # Errors
-    ///
-    /// Only the errors of `out`.
-    fn write_packed(&self, format: usize, args: &[u8], out: &mut dyn Out) -> fmt::Result;
-
-    /// Writes the constant string at `addr`.
-    ///
-    /// # Errors
-    ///
-    /// Only the errors of `out`.
-    fn write_constant(&self, addr: usize, out: &mut dyn Out) -> fmt::Result;
-}
-
-/// Prints the names of tasks.
-pub trait Tasks {
-    /// Writes the name of the task `pid`, or the text for an unknown task.
-    ///
-    /// # Errors
-    ///
-    /// Only the errors of `out`.
-    fn write_name(&self, pid: i32, out: &mut dyn Out) -> fmt::Result;
-
-    /// Writes the file that the thread group `tgid` has mapped at `addr`, and the offset in the
-    /// mapping: `/usr/bin/cat[+0x1f2]`. Returns false and writes nothing if there is no such file.
-    ///
-    /// # Errors
-    ///
-    /// Only the errors of `out`.
-    fn write_mapped(
-        &self,
-        tgid: i32,
-        addr: usize,
-        out: &mut dyn Out,
-    ) -> core::result::Result<bool, fmt::Error>;
-
-    /// Writes the path of the cgroup with the given id. Returns false and writes nothing if cgroups
-    /// are shown by their ids.
-    ///
-    /// # Errors
-    ///
-    /// Only the errors of `out`.
-    #[cfg(any(CONFIG_BLK_DEV_IO_TRACE, not(CONFIG_RTRACE)))]
-    fn write_cgroup(&self, id: u64, out: &mut dyn Out) -> core::result::Result<bool, fmt::Error>;
-}
-
-/// Everything that printing needs besides the record.
-#[derive(Clone, Copy)]
-pub struct Env<'a> {
-    /// The options of the instance.
-    pub set: Set,
-    /// Names of kernel addresses.
-    pub symbols: &'a dyn Symbols,
-    /// Names of tasks.
-    pub tasks: &'a dyn Tasks,
-    /// Formats of `trace_printk()`. Without them its entries count as unknown.
-    pub strings: Option<&'a dyn Strings>,
-    /// The unit of the trace clock.
-    pub unit: Unit,
-}
 
 /// Writes a built-in `record` with its newline, in the form that `env.set` asks for. `ts` is the
 /// time of the record.
@@ -158,57 +72,16 @@ pub fn write_end(out: &mut dyn Out, set: Set) -> fmt::Result {
     }
 }
 
-/// A record, with everything that printing it needs.
-#[derive(Clone, Copy)]
-pub struct Line<'a> {
-    /// The record, common fields included.
-    pub record: &'a [u8],
-    /// The time of the record.
-    pub ts: u64,
-    /// The environment.
-    pub env: &'a Env<'a>,
-}
-
-impl Line<'_> {
-    /// Writes an address in the style that the options ask for.
-    ///
-    /// # Errors
-    ///
-    /// Only the errors of `out`.
-    pub fn symbol(&self, out: &mut dyn Out, addr: usize) -> fmt::Result {
-        symbol::write(out, self.env.symbols, addr, Style::of(self.env.set))
-    }
-
-    /// Writes a call, with its arguments if they were recorded.
-    ///
-    /// # Errors
-    ///
-    /// Only the errors of `out`.
-    pub fn call(
-        &self,
-        out: &mut dyn Out,
-        ip: usize,
-        args: Option<&[usize; ARGUMENTS]>,
-        parent: usize,
-    ) -> fmt::Result {
-        self.symbol(out, ip)?;
-        if let Some(args) = args {
-            self.env.symbols.write_arguments(ip, args, out)?;
-        }
-        if parent == 0 || !self.env.set.has(Flag::PrintParent) {
-            return Ok(());
-        }
-        out.bytes(b" <-")?;
-        self.symbol(out, parent)
-    }
-}
-
 #[cfg(all(test, not(CONFIG_RTRACE)))]
 pub(super) mod tests {
     use super::super::entry::{self, Entry, Words};
+    use super::super::environment::{Strings, Tasks};
+    use super::super::line::Unit;
     use super::super::symbol::tests::{text, Names};
+    use super::super::symbol::ARGUMENTS;
     use super::super::LineBuf;
     use super::*;
+    use crate::core::parse::options::Flag;
     use proptest::prelude::*;
     use std::string::String;
     use std::vec::Vec;

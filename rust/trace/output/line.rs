@@ -8,8 +8,9 @@
 
 use super::tracer::TracerOutput;
 use super::{Neighbours, Printed, Record, Style};
+use crate::core::format::environment::{Env, Error, Strings, Tasks};
 use crate::core::format::line::{write_lost, write_started, Latency, Prefix};
-use crate::core::format::print::{self, Env};
+use crate::core::format::print;
 use crate::core::format::Out;
 use crate::core::parse::options::Flag;
 use crate::core::parse::parser::until_nul;
@@ -50,7 +51,7 @@ pub(crate) static CGROUP_PATHS: Atomic<bool> = Atomic::new(false);
 /// The saved names of tasks.
 struct SavedNames;
 
-impl print::Tasks for SavedNames {
+impl Tasks for SavedNames {
     fn write_name(&self, pid: i32, out: &mut dyn Out) -> fmt::Result {
         out.bytes(until_nul(&cmdlines::find(pid)))
     }
@@ -111,8 +112,8 @@ pub(crate) fn write(
     if style.set.has(Flag::Printk) && style.set.has(Flag::PrintkMsgOnly) {
         match print::write_message(out, record.data, &env(style)) {
             Ok(true) => return Ok(()),
-            Err(print::Error::Full) => return Err(fmt::Error),
-            Ok(false) | Err(print::Error::Truncated) => {}
+            Err(Error::Full) => return Err(fmt::Error),
+            Ok(false) | Err(Error::Truncated) => {}
         }
     }
     let plain = ![Flag::Bin, Flag::Hex, Flag::Raw]
@@ -164,7 +165,7 @@ pub(crate) fn prefix(
 pub(crate) fn env(style: &Style) -> Env<'_> {
     // Addresses from another kernel's boot must not be dereferenced. Such buffers hold whole texts
     // instead.
-    let strings: Option<&dyn print::Strings> = if !style.symbols.is_of_previous_boot() {
+    let strings: Option<&dyn Strings> = if !style.symbols.is_of_previous_boot() {
         Some(&printk::Texts)
     } else {
         None
@@ -197,8 +198,8 @@ pub(crate) fn refuses(record: &[u8], out: &mut dyn Out) -> Result<bool, fmt::Err
 pub(crate) fn text(out: &mut dyn Out, record: &Record<'_>, style: &Style) -> fmt::Result {
     match print::write_message(out, record.data, &env(style)) {
         Ok(true) => return Ok(()),
-        Err(print::Error::Full) => return Err(fmt::Error),
-        Ok(false) | Err(print::Error::Truncated) => {}
+        Err(Error::Full) => return Err(fmt::Error),
+        Ok(false) | Err(Error::Truncated) => {}
     }
     let forms = [Flag::Bin, Flag::Hex, Flag::Raw, Flag::Fields];
     let set = forms
@@ -211,9 +212,9 @@ pub(crate) fn text(out: &mut dyn Out, record: &Record<'_>, style: &Style) -> fmt
 pub(crate) fn event(out: &mut dyn Out, record: &Record<'_>, style: &Style) -> fmt::Result {
     let known = match print::write(out, record.data, record.ts, &env(style)) {
         Ok(known) => known,
-        Err(print::Error::Full) => return Err(fmt::Error),
+        Err(Error::Full) => return Err(fmt::Error),
         // The type of a truncated event is unknown.
-        Err(print::Error::Truncated) => false,
+        Err(Error::Truncated) => false,
     };
     let known = known
         || match EVENT_PRINTER.as_ref() {

@@ -18,7 +18,7 @@
 //! of saving names.
 
 use crate::core::format::entry::{Bprint, Bputs, Print};
-use crate::core::format::print::Strings;
+use crate::core::format::environment::Strings;
 use crate::core::format::Out;
 use crate::core::parse::options::Flag;
 use crate::kernel::format::{self, Arguments, Constant, Room};

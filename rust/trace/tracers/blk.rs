@@ -7,7 +7,7 @@
 //! otherwise to the program. The text is [`Blk`]'s.
 
 use crate::core::format::entry::{Blk, Entry};
-use crate::core::format::print::Line;
+use crate::core::format::environment::Line;
 use crate::core::format::Out;
 use crate::core::parse::options::{blk, Flag, TracerOption};
 use crate::kernel::tracepoint::TaskView;

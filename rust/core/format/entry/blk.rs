@@ -6,7 +6,7 @@
 //! eight bytes are the common fields.
 
 use super::{Entry, Show};
-use crate::core::format::print::{Error, Line};
+use crate::core::format::environment::{Error, Line};
 use crate::core::format::Out;
 use crate::core::parse::options::Flag;
 use core::fmt;
@@ -334,8 +334,9 @@ impl Show for Blk {
 
 #[cfg(all(test, not(CONFIG_RTRACE)))]
 mod tests {
+    use super::super::super::environment::Env;
     use super::super::super::line::Unit;
-    use super::super::super::print::{tests::Numbered, Env};
+    use super::super::super::print::tests::Numbered;
     use super::super::super::symbol::tests::{text, Names};
     use super::super::{Common, Words};
     use super::*;

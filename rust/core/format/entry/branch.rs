@@ -5,7 +5,7 @@
 #[cfg(any(CONFIG_BRANCH_TRACER, not(CONFIG_RTRACE)))]
 use super::Words;
 use super::{Entry, Show};
-use crate::core::format::print::{Error, Line};
+use crate::core::format::environment::{Error, Line};
 use crate::core::format::Out;
 use crate::core::parse::parser::until_nul;
 

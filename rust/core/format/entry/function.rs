@@ -3,8 +3,8 @@
 //! Function calls: the entries of the function tracer.
 
 use super::{words, Entry, Show};
+use crate::core::format::environment::{Error, Line};
 use crate::core::format::line::write_time;
-use crate::core::format::print::{Error, Line};
 use crate::core::format::symbol::ARGUMENTS;
 use crate::core::format::Out;
 

@@ -3,7 +3,7 @@
 //! Messages: markers from user space, and `trace_printk()` and `trace_puts()` in the kernel.
 
 use super::{Entry, Show};
-use crate::core::format::print::{Error, Line, Strings};
+use crate::core::format::environment::{Error, Line, Strings};
 use crate::core::format::Out;
 use crate::core::parse::parser::until_nul;
 use core::fmt;

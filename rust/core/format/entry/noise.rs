@@ -4,7 +4,7 @@
 //! `timerlat`.
 
 use super::{Entry, Show};
-use crate::core::format::print::{Error, Line};
+use crate::core::format::environment::{Error, Line};
 use crate::core::format::Out;
 
 /// The hardware has kept the CPU for longer than `tracing_thresh` while it was sampled.

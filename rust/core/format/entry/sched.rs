@@ -3,7 +3,7 @@
 //! Context switches and wake-ups: the entries of the wakeup tracers.
 
 use super::{Entry, Show};
-use crate::core::format::print::{Error, Line};
+use crate::core::format::environment::{Error, Line};
 use crate::core::format::Out;
 
 /// Entries of two tasks: of each its pid, priority and state. Each can be made of the other one.

@@ -3,7 +3,7 @@
 //! Stack traces.
 
 use super::{words, Entry, Show};
-use crate::core::format::print::{Error, Line};
+use crate::core::format::environment::{Error, Line};
 use crate::core::format::{symbol, Out};
 use crate::core::parse::options::Flag;
 

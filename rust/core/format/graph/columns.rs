@@ -4,7 +4,7 @@
 
 use super::super::out::Piece;
 use super::super::{line, Out};
-use super::Line;
+use super::{Line, Start};
 use crate::core::parse::options::graph::*;
 use crate::core::parse::options::Flag;
 use crate::core::parse::parser::until_nul;
@@ -14,9 +14,6 @@ use core::fmt;
 const TASK_WIDTH: usize = 14;
 /// The number of bytes of a task's name that are printed.
 const TASK_NAME: usize = 7;
-
-/// The start of a line, up to the blanks of its depth, if it has room for them.
-pub(super) type Start = Piece<80>;
 
 /// A column, with its title and the line below that.
 struct Column {
