@@ -30,6 +30,7 @@
 
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub mod assembly;
+mod context;
 mod cpu_buffer;
 mod discard;
 mod env;
@@ -50,6 +51,7 @@ pub mod validate;
 mod word;
 mod writer;
 
+pub use context::Context;
 pub use cpu_buffer::{BadParts, CpuBuffer, Parts};
 pub use env::Env;
 pub use iter::{Iter, IterEvent};
@@ -62,4 +64,4 @@ pub use resize::{Moved, Resize};
 pub use stats::Stats;
 pub use sub_buffer::{SubBuffer, HEADER_SIZE};
 pub use word::Header;
-pub use writer::{Attempt, Context, Ended, Reservation, Wake, Writer};
+pub use writer::{Attempt, Ended, Reservation, Wake, Writer};

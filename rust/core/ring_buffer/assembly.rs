@@ -4,10 +4,10 @@
 
 use core::mem::offset_of;
 
+use super::context::Context;
 use super::cpu_buffer::{self, CpuBuffer};
 pub use super::plain::Plain;
 use super::word::{event_size, Header, Position};
-use super::writer;
 
 /// Offset of the write position in a buffer.
 pub const POSITION: usize = offset_of!(CpuBuffer, write.position);
@@ -40,9 +40,9 @@ pub const OFF: u32 = cpu_buffer::OFF;
 /// The bits of a position that are the used bytes.
 pub const USED: u64 = Position(!0).used();
 /// The context word while a task writes.
-pub const WRITING: u64 = writer::Context::NORMAL.bit();
+pub const WRITING: u64 = Context::NORMAL.bit();
 /// What it keeps at the end.
-pub const LEFT: i32 = writer::Context::LEFT;
+pub const LEFT: i32 = Context::LEFT;
 
 /// The numbers of a small event.
 pub struct Small {

@@ -6,11 +6,11 @@ use core::cell::UnsafeCell;
 use core::fmt;
 use core::ptr::NonNull;
 
+use super::context::Context;
 use super::env::Env;
-use super::reader::ReaderState;
+use super::parse::Cursor;
 use super::sub_buffer::{Slot, SubBuffer, HEADER_SIZE};
 use super::word::{Header, Position, Sequence, Tag};
-use super::writer::Context;
 use crate::core::sys::{word, Local, Shared, Shared32, SharedPtr};
 
 /// The memory of a [`CpuBuffer`]. The caller allocates and frees it.
@@ -96,6 +96,41 @@ pub(super) struct ReadLine {
     pub(super) bytes: Shared,
     pub(super) sub_buffers: Shared,
     pub(super) state: UnsafeCell<ReaderState>,
+}
+
+/// The state of the reader, kept in the buffer between calls.
+#[derive(Debug)]
+pub(super) struct ReaderState {
+    /// The reader's sub-buffer.
+    pub(super) id: u64,
+    /// The read position in it.
+    pub(super) cursor: Cursor,
+    /// The number of its events that were counted as read.
+    pub(super) events_read: u64,
+    /// The number of its bytes that were counted as read.
+    pub(super) bytes_read: u64,
+    /// The number of lost events that were not reported to the reader yet.
+    pub(super) lost: u64,
+    /// The part of `lost` that is in the header of the mapped sub-buffer.
+    pub(super) lost_mapped: u64,
+}
+
+impl ReaderState {
+    pub(super) const fn new(id: u64) -> Self {
+        Self {
+            id,
+            cursor: Cursor::start(0),
+            events_read: 0,
+            bytes_read: 0,
+            lost: 0,
+            lost_mapped: 0,
+        }
+    }
+
+    /// The same state for sub-buffer `id`, which now has the memory of this one.
+    pub(super) fn of(self, id: u64) -> Self {
+        Self { id, ..self }
+    }
 }
 
 /// The ring buffer of one CPU. The [module](super) explains it.

@@ -8,11 +8,12 @@
 //!
 //! The rules of `writer.rs` hold here, too: no lock, no wait, no panic, any context.
 
+use super::context::Context;
 use super::cpu_buffer::CpuBuffer;
 use super::env::Env;
 use super::sub_buffer::put_u32;
 use super::word::{event_size, Header, Position};
-use super::writer::{put_event_header, Context, Wake, Writer};
+use super::writer::{put_event_header, Wake, Writer};
 use crate::core::sys::{apart, barrier, point, word};
 
 /// The result of writing an event by the fast path.

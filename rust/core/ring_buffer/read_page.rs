@@ -4,8 +4,9 @@
 
 use core::ptr::NonNull;
 
+use super::cpu_buffer::ReaderState;
 use super::parse::{Cursor, MISSED_EVENTS, MISSED_STORED};
-use super::reader::{Reader, ReaderState};
+use super::reader::Reader;
 use super::sub_buffer::{COMMIT_OFFSET, HEADER_SIZE};
 use super::word::Position;
 use super::CpuBuffer;

@@ -7,46 +7,11 @@
 //! to the commit position. When writers have left it and all of it is read, the reader puts it back
 //! empty, in place of the next one.
 
-use super::cpu_buffer::CpuBuffer;
+use super::cpu_buffer::{CpuBuffer, ReaderState};
 use super::parse::{Cursor, Found};
 use super::sub_buffer::SubBuffer;
 use super::word::{Position, Sequence, Tag};
 use crate::core::sys::point;
-
-/// The state of the reader, kept in the buffer between calls.
-#[derive(Debug)]
-pub(super) struct ReaderState {
-    /// The reader's sub-buffer.
-    pub(super) id: u64,
-    /// The read position in it.
-    pub(super) cursor: Cursor,
-    /// The number of its events that were counted as read.
-    pub(super) events_read: u64,
-    /// The number of its bytes that were counted as read.
-    pub(super) bytes_read: u64,
-    /// The number of lost events that were not reported to the reader yet.
-    pub(super) lost: u64,
-    /// The part of `lost` that is in the header of the mapped sub-buffer.
-    pub(super) lost_mapped: u64,
-}
-
-impl ReaderState {
-    pub(super) const fn new(id: u64) -> Self {
-        Self {
-            id,
-            cursor: Cursor::start(0),
-            events_read: 0,
-            bytes_read: 0,
-            lost: 0,
-            lost_mapped: 0,
-        }
-    }
-
-    /// The same state for sub-buffer `id`, which now has the memory of this one.
-    pub(super) fn of(self, id: u64) -> Self {
-        Self { id, ..self }
-    }
-}
 
 /// An event, as a reader gets it.
 #[derive(Clone, Copy, Debug)]

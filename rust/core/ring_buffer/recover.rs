@@ -14,9 +14,8 @@
 
 use core::mem::{offset_of, size_of};
 
-use super::cpu_buffer::{CommitLine, CpuBuffer};
+use super::cpu_buffer::{CommitLine, CpuBuffer, ReaderState};
 use super::parse::Cursor;
-use super::reader::ReaderState;
 use super::sub_buffer::{SubBuffer, HEADER_SIZE};
 use super::word::{Position, Sequence, Tag};
 

@@ -16,8 +16,8 @@
 
 use core::ptr::NonNull;
 
-use super::cpu_buffer::{BadParts, CpuBuffer};
-use super::reader::{Reader, ReaderState};
+use super::cpu_buffer::{BadParts, CpuBuffer, ReaderState};
+use super::reader::Reader;
 use super::sub_buffer::SubBuffer;
 use super::word::{Position, Sequence, Tag};
 

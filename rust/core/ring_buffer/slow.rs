@@ -9,11 +9,12 @@
 
 use core::ptr::NonNull;
 
+use super::context::Context;
 use super::cpu_buffer::CpuBuffer;
 use super::env::Env;
 use super::sub_buffer::{put_header, put_u32};
 use super::word::{event_size, Header, Position, Sequence, Tag};
-use super::writer::{put_event_header, Context, Wake};
+use super::writer::{put_event_header, Wake};
 use crate::core::sys::{barrier, fence_release, word};
 
 /// The time record before an event.
