@@ -53,6 +53,8 @@ mod swap;
 #[cfg(CONFIG_RING_BUFFER_VALIDATE_TIME_DELTAS)]
 mod validate;
 mod wait;
+#[allow(unsafe_code, reason = "the clock in line")]
+mod writer_clock;
 
 pub(crate) use buffer_iter::BufferIter;
 pub(crate) use mapped::Mapped;

@@ -7,8 +7,8 @@
 //! panic; any context, NMI included. `Documentation/ring-buffer-api.md` says where each instruction
 //! goes.
 
-use super::record::{Clocked, InLine};
 use super::ring::Ring;
+use super::writer_clock::{Clocked, InLine};
 use super::Buffer;
 use crate::core::ring_buffer::{Attempt, Context as Level, Ended, Wake, Writer};
 use crate::core::sys::apart;
