@@ -9,6 +9,7 @@
 //! | module | implements |
 //! | --- | --- |
 //! | `change` | the writes to `trigger` files |
+//! | `writing` | what such a write asks for |
 //! | `plan` | what is checked and made for a trigger to be added |
 //! | `scope` | the names in a definition: fields, variables, synthetic events |
 //! | `actions` | the synthetic events and snapshots of actions |
@@ -28,6 +29,7 @@ mod scope;
 mod show;
 mod switch;
 pub(crate) mod waiting;
+mod writing;
 
 use super::{HitTime, HotFile, Key, Limits, Needs, Registry, Sort, Trigger};
 use crate::core::event::hist::description::Value;

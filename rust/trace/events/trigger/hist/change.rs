@@ -6,6 +6,7 @@ use super::super::{Command, EventId, Key, Kind, Registry, Sort, Trigger, Trigger
 use super::plan::{definition, empty, Named, Parsed, Plan};
 use super::scope::Names;
 use super::switch::HistSwitch;
+use super::writing::Writing;
 use super::{HistTrigger, Histogram};
 use crate::core::event::hist::action::Action;
 use crate::core::event::hist::attributes::{condition, hide_minus, split_filter, Attributes};
@@ -62,17 +63,6 @@ impl Log for Report<'_> {
         let errors = self.instance.errors();
         errors.push(&self.location, &self.command, at, reason.text());
     }
-}
-
-/// A definition to be added, changed or removed.
-pub(super) struct Writing<'a> {
-    pub(super) instance: &'a Arc<Instance>,
-    pub(super) event: EventId,
-    /// The text after `hist:`.
-    pub(super) definition: &'a [u8],
-    pub(super) remove: bool,
-    /// Whether an action of another trigger needs it.
-    pub(super) is_implied: bool,
 }
 
 impl Kind for Hist {

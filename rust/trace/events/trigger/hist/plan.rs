@@ -3,8 +3,8 @@
 //! [`Plan`]: a `hist` trigger that is to be added.
 
 use super::super::{Limits, Registry};
-use super::change::Writing;
 use super::scope::Names;
+use super::writing::Writing;
 use super::{actions, waiting, HistTrigger, Histogram, PrintedDefinition};
 use crate::core::event::hist::action::{Actions, Handler, Kind as Does};
 use crate::core::event::hist::attributes::Attributes;

@@ -3,7 +3,7 @@
 //! Resolves the names in a definition.
 
 use super::super::{EventId, Registry, TriggerList};
-use super::change::Writing;
+use super::writing::Writing;
 use super::{HistTrigger, Histogram};
 use crate::core::event::field;
 use crate::core::event::hist::action::Parameter;
