@@ -5,9 +5,10 @@
 //!
 //! | module | what it has |
 //! | --- | --- |
-//! | [`directories`] | the directories; their entries are created at lookup |
+//! | [`directories`] | the directory itself; its entries are created at lookup |
 //! | [`systems`] | the directories of systems and of events |
 //! | [`layout`] | `header_event`, `header_page`, and the files of the built-in entries in `ftrace/` |
+//! | [`numbers`] | the numbers of all entries, of which inode numbers are made |
 //! | [`enable`] | `enable` of an event, of a system, and of all events |
 //! | [`describe`] | `format` and `id` |
 //! | [`rules`] | `filter`, `trigger` and `inject`, `show_event_filters`, `show_event_triggers` |
@@ -33,6 +34,7 @@ mod hist;
 mod layout;
 #[cfg(CONFIG_EVENT_TRACING)]
 mod node;
+mod numbers;
 #[cfg(CONFIG_EVENT_TRACING)]
 mod pids;
 #[cfg(CONFIG_EVENT_TRACING)]

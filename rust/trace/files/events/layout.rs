@@ -7,10 +7,10 @@
 use super::super::control::{Control, Text};
 use super::super::Place;
 #[cfg(CONFIG_EVENT_TRACING)]
-use super::directories::FTRACE;
-use super::directories::{Numbers, ENTRIES};
-#[cfg(CONFIG_EVENT_TRACING)]
 use super::node::{EventPlace, FileRow};
+#[cfg(CONFIG_EVENT_TRACING)]
+use super::numbers::FTRACE;
+use super::numbers::{Numbers, ENTRIES};
 #[cfg(CONFIG_EVENT_TRACING)]
 use super::systems;
 use crate::core::format::entry::{self, Entry as _};

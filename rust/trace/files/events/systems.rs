@@ -6,8 +6,8 @@
 //! removed; one of the same name that comes later is another one. An event has the number that the
 //! registry gave it.
 
-use super::directories::{Kind, Numbers, EVENTS, FTRACE, SYSTEMS};
 use super::node::{EventPlace, EventsPlace, FileRow, PlacedFile, SystemPlace};
+use super::numbers::{Kind, Numbers, EVENTS, FTRACE, SYSTEMS};
 use super::{EVENT_FILES, SYSTEM_FILES};
 use crate::kernel::fs::tracefs::{Entry, Found, LazyDir, Listed};
 use crate::kernel::sort::sort_by;
