@@ -15,19 +15,18 @@ use super::sites::table::{self, Table};
 use crate::kernel::kallsyms::SymbolOffset;
 use crate::kernel::module::{Module, ModuleId};
 use crate::kernel::{clock, memory};
+use core::fmt;
 use kernel::{
     prelude::*,
-    sync::atomic::{Atomic, Relaxed},
+    sync::{
+        atomic::{Atomic, Relaxed},
+        rcu,
+    },
 };
 
 /// Time that boot and module loads took to prepare sites, in ns.
 static BOOT_NS: Atomic<u64> = Atomic::new(0);
 static MODULES_NS: Atomic<u64> = Atomic::new(0);
-
-/// What preparing the sites took, at boot and in all modules together, in ns.
-pub(crate) fn update_times() -> (u64, u64) {
-    (BOOT_NS.load(Relaxed), MODULES_NS.load(Relaxed))
-}
 
 /// What became of a list of addresses.
 #[derive(Default)]
@@ -278,4 +277,22 @@ fn forget_sites(state: &mut State, text: &core::ops::Range<usize>) {
         new.lose(|addr| !text.contains(&addr))?;
         ops::change_set(state, op, which, new, Shared::Shrinks)
     });
+}
+
+/// Writes `dyn_ftrace_total_info`: the sites, the pages and tables of their index, and what turning
+/// the compiler's calls into NOPs took at boot and at module loads.
+pub(crate) fn write_total_info(w: &mut dyn fmt::Write) -> fmt::Result {
+    let (mut sites, mut pages, mut groups) = (0usize, 0usize, 0usize);
+    {
+        let guard = rcu::read_lock();
+        for t in table::under_rcu(&guard) {
+            sites = sites.wrapping_add(t.len());
+            pages = pages.wrapping_add(t.bytes().div_ceil(kernel::page::PAGE_SIZE));
+            groups = groups.wrapping_add(1);
+        }
+    }
+    let (boot, modules) = (BOOT_NS.load(Relaxed), MODULES_NS.load(Relaxed));
+    writeln!(w, "{sites} pages:{pages} groups: {groups}")?;
+    writeln!(w, "ftrace boot update time = {boot} (ns)")?;
+    writeln!(w, "ftrace module total update time = {modules} (ns)")
 }

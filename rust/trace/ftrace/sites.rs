@@ -14,7 +14,6 @@
 pub(crate) mod table;
 pub(crate) mod word;
 
-use super::ops;
 use crate::kernel::kallsyms;
 use core::fmt;
 use kernel::sync::rcu;
@@ -70,12 +69,6 @@ impl Site {
     pub(crate) fn write_name(&self, demangle: bool, w: &mut dyn fmt::Write) -> fmt::Result {
         kallsyms::write_name(self.addr, demangle, w)
     }
-
-    /// Writes what follows the name in `enabled_functions` and `touched_functions`, from ` (1)` on,
-    /// no newline.
-    pub(crate) fn write_state(&self, demangle: bool, w: &mut dyn fmt::Write) -> fmt::Result {
-        ops::write_state(self, demangle, w)
-    }
 }
 
 /// The site numbered `index` (0-based); `None` past the end. Any context in which RCU watches.
@@ -120,22 +113,4 @@ pub(crate) fn lookup(addr: usize) -> Option<Site> {
 pub(crate) fn count() -> usize {
     let guard = rcu::read_lock();
     table::under_rcu(&guard).fold(0, |sum: usize, table| sum.saturating_add(table.len()))
-}
-
-/// Writes `dyn_ftrace_total_info`: the sites, the pages and tables of their index, and what turning
-/// the compiler's calls into NOPs took at boot and at module loads.
-pub(crate) fn write_total_info(w: &mut dyn fmt::Write) -> fmt::Result {
-    let (mut sites, mut pages, mut groups) = (0usize, 0usize, 0usize);
-    {
-        let guard = rcu::read_lock();
-        for t in table::under_rcu(&guard) {
-            sites = sites.wrapping_add(t.len());
-            pages = pages.wrapping_add(t.bytes().div_ceil(kernel::page::PAGE_SIZE));
-            groups = groups.wrapping_add(1);
-        }
-    }
-    let (boot, modules) = super::modules::update_times();
-    writeln!(w, "{sites} pages:{pages} groups: {groups}")?;
-    writeln!(w, "ftrace boot update time = {boot} (ns)")?;
-    writeln!(w, "ftrace module total update time = {modules} (ns)")
 }

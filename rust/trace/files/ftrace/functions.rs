@@ -14,6 +14,7 @@ use crate::trace::files::control::{shown, Control, Text};
 use crate::trace::files::listing::{self, Lines};
 use crate::trace::files::{Node, Place};
 use crate::trace::ftrace::sites::{self, Site};
+use crate::trace::ftrace::{modules, ops};
 use core::fmt;
 use kernel::prelude::*;
 
@@ -76,7 +77,7 @@ impl Lines for Listing {
         }
         site.write_name(self.demangle, &mut out)?;
         if matches!(self.functions, Functions::Enabled | Functions::Touched) {
-            site.write_state(self.demangle, &mut out)?;
+            ops::write_state(&site, self.demangle, &mut out)?;
         }
         out.bytes(b"\n")
     }
@@ -88,6 +89,6 @@ pub(super) struct TotalInfo;
 
 impl Control for TotalInfo {
     fn show(&self, _at: &Place, out: &mut Text) -> Result {
-        shown(sites::write_total_info(out))
+        shown(modules::write_total_info(out))
     }
 }
