@@ -19,6 +19,8 @@
 //! take no lock.
 
 mod edit;
+#[allow(unsafe_code, reason = "proof of the lock")]
+mod key;
 #[allow(unsafe_code, reason = "what hits walk")]
 pub(crate) mod list;
 mod manager;
@@ -36,8 +38,9 @@ mod trampoline;
 pub(crate) mod update;
 
 pub(crate) use edit::{apply_pending, edit_set, matching_sites, Edit, List};
+pub(crate) use key::Key;
 pub(crate) use list::{
-    any as any_registered, for_each as for_each_registered, nth_trampoline, trampoline_at, Key,
+    any as any_registered, for_each as for_each_registered, nth_trampoline, trampoline_at,
 };
 pub(crate) use manager::{Manager, Parts};
 pub(crate) use owner::{

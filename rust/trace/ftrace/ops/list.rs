@@ -7,27 +7,16 @@
 //! is taken out keeps its `next`, and its owner keeps it alive until no hit can use it
 //! ([`super::retire::wait_for_trampolines`]).
 
+use super::key::Key;
 use super::raw::{flag, OpsRef};
 use crate::kernel::context::PreemptOff;
 use crate::kernel::ftrace::{self, ftrace_ops, ftrace_regs};
-use crate::kernel::rcu_list::LockKey;
 use crate::kernel::recursion::{InHit, ListGuard};
 use crate::kernel::stack::rcu_watches;
 use crate::trace::ftrace::arch::{Arch, Machine};
 use crate::trace::tasks::stack::{Has, Trampolines};
 use core::ptr;
 use kernel::sync::atomic::{Acquire, Atomic, Relaxed, Release};
-
-/// A reference to it proves that the ftrace lock is held: the only one is in what that protects.
-pub(crate) struct Key(());
-
-impl Key {
-    /// For [`super::FTRACE`] alone.
-    pub(super) const THE_ONE: Self = Self(());
-}
-
-// SAFETY: the one value is inside the mutex `FTRACE`, so that only its holder has a reference.
-unsafe impl LockKey for Key {}
 
 /// First registered ops.
 static HEAD: Atomic<*mut ftrace_ops> = Atomic::new(ptr::null_mut());

@@ -8,7 +8,7 @@
 //! are atomic; the trampoline's fields are read by the unwinder likewise; the rest belongs to holders
 //! of the lock.
 
-use super::list::Key;
+use super::key::Key;
 use super::manager::{Manager, Parts};
 use super::retire::{Retired, SharedSet};
 use crate::kernel::ftrace::{self, ftrace_ops, ftrace_ops_hash, ftrace_regs, list_head, Command};
