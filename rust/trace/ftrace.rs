@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! Patch sites and what is called from them: the architecture's part, sites, ops, sets of sites,
-//! direct callers, modules, and which functions recursed.
+//! direct callers, who may share a site, modules, and which functions recursed.
 
 #[allow(unsafe_code, reason = "what an architecture promises")]
 pub(crate) mod arch;
@@ -11,5 +11,6 @@ pub(crate) mod modules;
 pub(crate) mod ops;
 #[cfg(CONFIG_FTRACE_RECORD_RECURSION)]
 pub(crate) mod recursed;
+mod sharing;
 pub(crate) mod sites;
 pub(crate) mod untraceable;

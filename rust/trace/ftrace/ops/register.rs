@@ -8,8 +8,8 @@ use super::trampoline::{call_again, call_nothing, cut_off, ensure_trampoline, fr
 use super::update::{sync, Scope};
 use super::{is_dead, list, Key, Manager, Parts, State, DIRECT, FTRACE};
 use crate::kernel::memory;
-use crate::trace::ftrace::direct;
 use crate::trace::ftrace::hash::SiteSet;
+use crate::trace::ftrace::sharing::{self, Claim};
 use kernel::prelude::*;
 
 /// Starts calling an ops at the sites it covers: `register_ftrace_function()`.
@@ -22,7 +22,7 @@ use kernel::prelude::*;
 pub(crate) fn register(op: OpsRef) -> Result {
     let _direct = DIRECT.lock();
     op.init();
-    direct::ask_peers_to_share(op)?;
+    sharing::ask_peers_to_share(op)?;
     register_locked(op)
 }
 
@@ -54,12 +54,12 @@ pub(crate) fn start(state: &mut State, op: OpsRef, scope: OpsRef) -> Result {
     if !op.has(flag::OWNED) && !memory::is_kernel_core_data(op.as_ptr() as usize) {
         op.set(flag::DYNAMIC);
     }
-    direct::claim(
+    sharing::claim(
         state,
         op,
         None,
         op.set_of(FilterKind::Filter, &state.key),
-        direct::Claim::New,
+        Claim::New,
     )?;
     op.save_func();
     ensure_trampoline(state, op);
@@ -112,7 +112,7 @@ pub(crate) fn unregister(op: OpsRef) -> Result {
     if is_dead() {
         return Err(ENODEV);
     }
-    direct::tell_peers_of_leaving(op);
+    sharing::tell_peers_of_leaving(op);
     Ok(())
 }
 
@@ -218,12 +218,12 @@ pub(crate) fn change_set(
         return Err(EINVAL);
     }
     if op.has(flag::ENABLED) && which == FilterKind::Filter && how == Shared::Ask {
-        direct::claim(
+        sharing::claim(
             state,
             op,
             op.set_of(which, &state.key),
             Some(&new),
-            direct::Claim::Changed,
+            Claim::Changed,
         )?;
     }
     // No set is quicker to ask than an empty one.
