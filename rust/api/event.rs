@@ -5,7 +5,7 @@
 //! [`crate::event!`] declares one. It has a directory in `events/`, with format, filter, trigger and
 //! histogram, in all instances, and perf counts and records it.
 
-use crate::tracer::outside;
+use crate::lock_order::outside;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 use core::ptr;

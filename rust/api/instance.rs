@@ -4,7 +4,7 @@
 //!
 //! C header: `include/linux/trace.h`.
 
-use crate::tracer::outside;
+use crate::lock_order::outside;
 use core::fmt::{self, Write};
 use core::mem::ManuallyDrop;
 use core::ptr::{self, NonNull};

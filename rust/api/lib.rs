@@ -39,6 +39,7 @@ pub mod function;
 #[cfg(CONFIG_FUNCTION_GRAPH_TRACER)]
 pub mod graph;
 pub mod instance;
+mod lock_order;
 pub mod ring_buffer;
 #[cfg(CONFIG_SYNTH_EVENTS)]
 pub mod synthetic;

@@ -5,7 +5,7 @@
 //! C header: `include/linux/trace_events.h`. `Documentation/trace/histogram.rst` describes such
 //! events.
 
-use crate::tracer::outside;
+use crate::lock_order::outside;
 use core::marker::PhantomData;
 use core::ptr::{self, NonNull};
 use kernel::bindings;

@@ -3,6 +3,7 @@
 //! Tracers: what `available_tracers` lists, and `current_tracer` takes.
 
 use crate::instance::Recorder;
+use crate::lock_order::outside;
 use core::marker::PhantomData;
 use core::ptr::{self, NonNull};
 use kernel::bindings;
@@ -42,12 +43,6 @@ pub trait Tracer: Send + Sync + 'static {
 
     /// `tracing_on` of the instance has changed. What is recorded while it is off is refused anyway.
     fn switched(&self, _running: &mut Self::Running, _on: bool) {}
-}
-
-/// `EDEADLK` in a function of a tracer.
-pub(crate) fn outside() -> Result {
-    // SAFETY: no preconditions.
-    to_result(unsafe { bindings::rtrace_outside_tracers() })
 }
 
 /// A registered [`Tracer`].
