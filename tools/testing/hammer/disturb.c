@@ -4,13 +4,14 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "hammer.h"
 
 /* Microseconds of the last growth; how often who polls was woken. */
 static atomic_long growth_takes;
-atomic_long woken;
+atomic_long woken, unmapped;
 static atomic_uint growths;
 /* How often each has begun anew in this round. */
 static atomic_uint turns[DIMENSIONS];
@@ -33,7 +34,7 @@ void begin_turns(void)
 {
 	for (int dimension = 0; dimension < DIMENSIONS; dimension++)
 		turns[dimension] = 0;
-	growth_takes = woken = growths = 0;
+	growth_takes = woken = unmapped = growths = 0;
 }
 
 /* Has who disturbs in the dimension, if anybody does, come around twice? */
@@ -183,7 +184,37 @@ static void *poller(void *unused)
 	return unused;
 }
 
-/* Who disturbs in a dimension whose level is not the plain one; NULL where the writers do it. */
+/* Consumes nothing: what is judged is what consumers see meanwhile. The last mapping of a CPU ends at any time. */
+static void *mapper(void *unused)
+{
+	int fds[CPUS];
+	char path[64];
+
+	for (int cpu = 0; cpu < nr_cpus; cpu++) {
+		snprintf(path, sizeof(path), "per_cpu/cpu%d/trace_pipe_raw", cpu);
+		fds[cpu] = open(path, O_RDONLY | O_NONBLOCK);
+	}
+	for (unsigned int turn = 0; goes_on(READER); turn++) {
+		int cpu = turn / 4 % nr_cpus;
+		size_t length;
+		volatile unsigned char *mapped = map(cpu, fds[cpu], &length);
+
+		if (mapped) {
+			for (size_t at = 0; at < length; at += 4096)
+				(void)mapped[at];
+			if (turn % 4)
+				usleep(rand() % 2000);
+			munmap((void *)mapped, length);
+			atomic_fetch_add(&unmapped, 1);
+		}
+		usleep(rand() % 500);
+	}
+	for (int cpu = 0; cpu < nr_cpus; cpu++)
+		close(fds[cpu]);
+	return unused;
+}
+
+/* Who disturbs in a dimension whose level is not the plain one; NULL where writers or consumers do it. */
 thread_function disturber(int dimension)
 {
 	static const thread_function disturbers[DIMENSIONS] = {
@@ -195,5 +226,7 @@ thread_function disturber(int dimension)
 		return NULL;
 	if (dimension == SIZE)
 		return now.at[SIZE] == RESIZE ? resizer : grower;
+	if (dimension == READER)
+		return now.at[READER] == MAPPED ? mapper : NULL;
 	return disturbers[dimension];
 }

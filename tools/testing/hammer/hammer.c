@@ -15,7 +15,7 @@
  * sub-buffers another size, changes the clock), the writers pause after half of the round, all that is left is thrown
  * away, and what is written from there on is judged as above, while all others go on to disturb.
  *
- * Phases: `order`, `swap` and `empty` are one round each. `pairs` are rounds in which each level of a dimension meets each
+ * Phases: `order`, `swap`, `empty` and `unmap` are one round each. `pairs` are rounds in which each level of a dimension meets each
  * level of the others that it can be together with; `pairs-patched` has as well what needs instructions of the kernel to be
  * changed (emulators of several CPUs at once are not always up to that). SEED chooses among such sets of rounds; it is printed.
  * `round` is the one whose levels, a digit each, stand in the place of SEED, as they are printed before a round. A round takes
@@ -195,7 +195,7 @@ static void judge(const uint64_t *overrun, const struct account *before)
 	/* Does a number say that the event was recorded; may one be refused; does anybody else record? */
 	bool known = now.at[HOW] == PUTS || now.at[HOW] == EVENTS;
 	bool refused = now.at[SIZE] != FIXED || now.at[OVERWRITE];
-	bool others = now.at[SWAP] == BY_LATENCY || (now.at[SWAP] == BY_COMMAND && now.at[READER] == MMAP);
+	bool others = now.at[SWAP] == BY_LATENCY || (now.at[SWAP] == BY_COMMAND && now.at[READER]);
 	bool exact = !others && (known || !refused);
 
 	written(&account);
@@ -223,10 +223,12 @@ static void judge(const uint64_t *overrun, const struct account *before)
 			complain("context %d has written nothing", context);
 	if (now.at[POLL] && !atomic_load(&woken))
 		complain("who polls was never woken");
+	if (now.at[READER] == MAPPED && !now.at[SIZE] && !now.at[SWAP] && !now.at[ORDER] && !atomic_load(&unmapped))
+		complain("nothing was mapped");
 	printf("# written %lu+%lu+%lu+%lu (task, softirq, hardirq, NMI), refused %lu; in the end seen %lu, overrun %lu (told of %lu, "
-	       "and %lu times of some), %lu pages spliced, %lu mapped, %ld events looked at, %ld times woken\n", account.kinds[0],
+	       "and %lu times of some), %lu pages spliced, %lu mapped, %ld events looked at, %ld times woken, %ld unmapped\n", account.kinds[0],
 	       account.kinds[1], account.kinds[2], account.kinds[3], account.refused, seen, lost, told, untold, spliced, mapped,
-	       atomic_load(&looked), atomic_load(&woken));
+	       atomic_load(&looked), atomic_load(&woken), atomic_load(&unmapped));
 	fflush(stdout);
 }
 
@@ -408,7 +410,8 @@ int main(int argc, char **argv)
 	static const struct round
 		in_order = { .at = { [SIZE] = RESIZE, [OVERWRITE] = 1, [PLUG] = 1, [LOOK] = 1 } },
 		swapped = { .at = { [SIZE] = RESIZE, [SWAP] = BY_FILE, [OVERWRITE] = 1, [PLUG] = 1, [LOOK] = 1 } },
-		emptied = { .at = { [SIZE] = GROW, [EMPTY] = 1, [PLUG] = 1 } };
+		emptied = { .at = { [SIZE] = GROW, [EMPTY] = 1, [PLUG] = 1 } },
+		unmapping = { .at = { [READER] = MAPPED, [POLL] = 1 } };
 	struct round rounds[200];
 	int count = 1;
 
@@ -426,6 +429,8 @@ int main(int argc, char **argv)
 		rounds[0] = swapped;
 	} else if (!strcmp(phase, "empty")) {
 		rounds[0] = emptied;
+	} else if (!strcmp(phase, "unmap")) {
+		rounds[0] = unmapping;
 	} else if (!strcmp(phase, "round")) {
 		for (int dimension = 0; dimension < DIMENSIONS; dimension++) {
 			rounds[0].at[dimension] = argc > 3 && strlen(argv[3]) == DIMENSIONS ? argv[3][dimension] - '0' : -1;

@@ -17,7 +17,7 @@
 
 enum { HOW, READER, SIZE, SWAP, EMPTY, ORDER, CLOCK, OVERWRITE, PLUG, POLL, LOOK, DIMENSIONS };
 enum { PUTS, EVENTS, FILTER, DISCARD, FUNCTION, GRAPH };
-enum { READ, MMAP };
+enum { READ, MMAP, MAPPED };
 enum { FIXED, RESIZE, GROW };
 enum { NEVER, BY_FILE, BY_COMMAND, BY_LATENCY };
 
@@ -60,14 +60,25 @@ void records(struct cpu *cpu, const unsigned char *at, const unsigned char *end)
 void sub_buffer(struct cpu *cpu, const unsigned char *data, size_t size);
 
 /* reader.c: threads that read. */
+/* include/uapi/linux/trace_mmap.h */
+struct trace_buffer_meta {
+	uint32_t meta_page_size, meta_struct_len, subbuf_size, nr_subbufs;
+	struct {
+		uint64_t lost_events;
+		uint32_t id, read;
+	} reader;
+	uint64_t flags, entries, overrun, read, pages_lost, pages_touched;
+};
+
 extern atomic_long looked;
+void *map(int cpu, int fd, size_t *length);
 void *consumer(void *of);
 void *looker(void *unused);
 
 /* disturb.c: threads that disturb. */
 typedef void *(*thread_function)(void *);
 
-extern atomic_long woken;
+extern atomic_long woken, unmapped;
 /* Taken for writing while sub-buffers get another size: the pages of a splice are then of one size. */
 extern pthread_rwlock_t order;
 thread_function disturber(int dimension);

@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/types.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,14 +17,6 @@
 #define LARGEST		(16 << 10)
 
 /* include/uapi/linux/trace_mmap.h */
-struct trace_buffer_meta {
-	__u32 meta_page_size, meta_struct_len, subbuf_size, nr_subbufs;
-	struct {
-		__u64 lost_events;
-		__u32 id, read;
-	} reader;
-	__u64 flags, entries, overrun, read, pages_lost, pages_touched;
-};
 #define GET_READER	_IO('R', 0x20)
 
 /* So often a text had an event. */
@@ -90,29 +81,39 @@ static bool take(struct cpu *cpu, int fd, const int *pipe, bool by_splice)
 	return done > 0;
 }
 
-/* Maps the buffer and takes some sub-buffers there. Where snapshots may be taken, or the buffer changes just now, it cannot be. */
-static void take_by_mmap(struct cpu *cpu, int fd)
+/* Maps a CPU's buffer; NULL where it cannot be: snapshots may be taken, or the buffer changes just now. */
+void *map(int cpu, int fd, size_t *length)
 {
-	volatile struct trace_buffer_meta *meta = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
-	size_t head, size, length;
-	unsigned char *data;
-	uint32_t id, from;
-	bool unsure;
+	struct trace_buffer_meta *meta = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
+	void *mapped;
 
 	if (meta == MAP_FAILED) {
 		if (errno != EBUSY && errno != ENODEV)
-			complain("CPU %d: mmap: %s", cpu->id, strerror(errno));
-		return;
+			complain("CPU %d: mmap: %s", cpu, strerror(errno));
+		return NULL;
 	}
-	head = meta->meta_page_size;
+	*length = meta->meta_page_size + (size_t)meta->subbuf_size * meta->nr_subbufs;
+	mapped = mmap(NULL, *length, PROT_READ, MAP_SHARED, fd, 0);
+	if (mapped == MAP_FAILED)
+		complain("CPU %d: mmap of %zu: %s", cpu, *length, strerror(errno));
+	munmap(meta, 4096);
+	return mapped == MAP_FAILED ? NULL : mapped;
+}
+
+/* Takes some sub-buffers in a mapping. */
+static void take_by_mmap(struct cpu *cpu, int fd)
+{
+	size_t length;
+	volatile struct trace_buffer_meta *meta = map(cpu->id, fd, &length);
+	unsigned char *data;
+	size_t size;
+	uint32_t id, from;
+	bool unsure;
+
+	if (!meta)
+		return;
 	size = meta->subbuf_size;
-	length = head + size * meta->nr_subbufs;
-	data = mmap(NULL, length, PROT_READ, MAP_SHARED, fd, 0);
-	if (data == MAP_FAILED) {
-		complain("CPU %d: mmap of %zu: %s", cpu->id, length, strerror(errno));
-		munmap((void *)meta, 4096);
-		return;
-	}
+	data = (unsigned char *)meta + meta->meta_page_size;
 	id = meta->reader.id;
 	from = meta->reader.read;
 	/* While somebody empties the buffer, writers may get what is looked at here. */
@@ -135,15 +136,14 @@ static void take_by_mmap(struct cpu *cpu, int fd)
 			complain("CPU %d: mapped: sub-buffer %u, from %u to %u", cpu->id, id, from, meta->reader.read);
 			break;
 		}
-		at = data + head + id * size + 16;
+		at = data + id * size + 16;
 		records(cpu, at + from, at + meta->reader.read);
 		if (from == meta->reader.read)
 			usleep(1000);
 		from = meta->reader.read;
 		cpu->mapped++;
 	}
-	munmap(data, length);
-	munmap((void *)meta, 4096);
+	munmap((void *)meta, length);
 }
 
 void *consumer(void *of)

@@ -13,7 +13,7 @@ static const struct {
 	int patched;
 } dimensions[DIMENSIONS] = {
 	[HOW] = { "by", { "puts", "event", "filtered event", "discarded event", "function", "graph" }, DISCARD },
-	[READER] = { "read", { "by read and splice", "by mmap, too" }, LEVELS },
+	[READER] = { "read", { "by read and splice", "by mmap, too", "while others map and unmap" }, LEVELS },
 	[SIZE] = { "size", { "same", "changed", "grown" }, LEVELS },
 	[SWAP] = { "snapshots", { "none", "by file", "by command", "by latency" }, BY_COMMAND },
 	[EMPTY] = { "emptied", { "no", "yes" }, LEVELS },
