@@ -50,7 +50,7 @@ pub(super) struct Activation {
     count: Atomic<u64>,
     /// Whether the program's task has left the CPU.
     migrated: Atomic<bool>,
-    /// The stack at the last interrupt, as far as it was saved.
+    /// The stack at the last interrupt, as far as it was saved; 0 if it was not.
     depth: Atomic<usize>,
     calls: [Atomic<usize>; DEPTH],
 }
@@ -113,7 +113,11 @@ impl Activation {
         {
             return;
         }
+        // Not that of an earlier interrupt, where none was asked for at this one.
         let depth = self.depth.load(Relaxed).min(DEPTH);
+        if depth == 0 {
+            return;
+        }
         recorders::with_buffers(|buffer, context| {
             let calls = self.calls.iter().take(depth);
             stack::record_saved(buffer, context, calls.map(|call| call.load(Relaxed)));
@@ -188,6 +192,7 @@ impl Expire for Alarm {
         let timer = &own.timer;
         let latency = timer.latency().unwrap_or(0);
         timer.is_active.store(true, Relaxed);
+        timer.depth.store(0, Relaxed);
         pass_on_starts(here);
         timer
             .count

@@ -39,7 +39,11 @@ def child(work):
     """Runs `work` in a process; gives its pid."""
     pid = os.fork()
     if pid == 0:
-        os._exit(work() or 0)
+        try:
+            os._exit(work() or 0)
+        except OSError as error:
+            print(f"in a process: {error}", file=sys.stderr, flush=True)
+            os._exit(1)
     return pid
 
 
@@ -55,10 +59,22 @@ def end_of(pid, seconds=30):
 
 
 def reader():
-    os.sched_setaffinity(0, {1})
-    fd = os.open(FILE % 1, os.O_RDONLY)
-    while True:
-        os.read(fd, 1)
+    """Waits for the timer of CPU 1, until it is killed. Gives its pid once it is there."""
+    ready = os.pipe()
+
+    def waits():
+        os.sched_setaffinity(0, {1})
+        fd = os.open(FILE % 1, os.O_RDONLY)
+        os.write(ready[1], b"1")
+        while True:
+            os.read(fd, 1)
+
+    pid = child(waits)
+    os.close(ready[1])
+    if os.read(ready[0], 1) != b"1":
+        wrong("a process did not get the timer")
+    os.close(ready[0])
+    return pid
 
 
 def wait_for(text, seconds=30):
@@ -103,13 +119,12 @@ def main():
 
     # It can be opened anew, by another process, too, which may die as it waits.
     os.close(os.open(FILE % 0, os.O_RDONLY))
-    pid = child(reader)
+    pid = reader()
     wait_for("[001] d.h")
     os.kill(pid, signal.SIGKILL)
     if not os.WIFSIGNALED(end_of(pid)):
         wrong("it was not killed")
-    pid = child(reader)
-    time.sleep(0.5)
+    pid = reader()
 
     # The end of the tracer kills who waits.
     write("current_tracer", "nop")
@@ -119,16 +134,14 @@ def main():
 
     # So does the option, and the CPU's end.
     write("current_tracer", "timerlat")
-    pid = child(reader)
-    time.sleep(0.5)
+    pid = reader()
     write("osnoise/options", "DEFAULTS")
     if not os.WIFSIGNALED(end_of(pid)):
         wrong("there is a workload, and the process lives")
     write("osnoise/options", "NO_OSNOISE_WORKLOAD")
     online = "/sys/devices/system/cpu/cpu1/online"
     if os.path.exists(online):
-        pid = child(reader)
-        time.sleep(0.5)
+        pid = reader()
         write(online, "0")
         if not os.WIFSIGNALED(end_of(pid)):
             wrong("its CPU has gone, and the process lives")
