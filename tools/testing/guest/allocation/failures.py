@@ -28,6 +28,8 @@ STATE = ["current_tracer", "set_ftrace_filter", "set_ftrace_notrace", "set_graph
          "saved_cmdlines_size", "function_profile_enabled", "events/sched/enable", "events/sched/filter",
          "events/sched/sched_switch/enable", "events/sched/sched_switch/filter", "events/sched/sched_switch/trigger",
          "events/sched/sched_waking/filter", "tracing_thresh", "max_graph_depth"]
+MODES = ["", "events/irq", "events/irq/enable", "events/irq/softirq_raise/format"]
+MOUNTED = "/tmp/failures"
 # Files that take effect when they are closed.
 AT_CLOSE = {"set_ftrace_filter", "set_ftrace_notrace", "set_graph_function", "set_graph_notrace"}
 
@@ -49,6 +51,8 @@ def state():
     """Every control file, here and in the instance, and which instances there are."""
     now = {name: text(name) for folder in (".", INSTANCE) for name in (f"{folder}/{file}" for file in STATE)}
     now["instances"] = sorted(os.listdir("instances"))
+    now |= {f"mode of {folder}/{name}": oct(os.stat(f"{folder}/{name}").st_mode) for folder in (".", INSTANCE) for name in MODES}
+    now["mounts"] = os.path.ismount(MOUNTED)
     return now
 
 
@@ -123,6 +127,60 @@ def make(name):
     return operation
 
 
+def cold():
+    """Nothing of tracefs that could be made anew is in memory."""
+    with open("/proc/sys/vm/drop_caches", "w", encoding="ascii") as file:
+        file.write("2")
+
+
+def look_up(name, mode):
+    """The way to a file of a directory whose entries are made when they are looked at."""
+    def operation():
+        if os.stat(name).st_mode & 0o777 != mode:
+            raise OSError(errno.EBADMSG, "it has another mode")
+    operation.name = f"look-up of {name}"
+    operation.first = cold
+    return operation
+
+
+def listed(name):
+    """What a directory has: all of it, or an errno."""
+    every = sorted(os.listdir(name))
+
+    def operation():
+        if sorted(os.listdir(name)) != every:
+            raise OSError(errno.EBADMSG, "the list has other names")
+    operation.name = f"listing {name}"
+    operation.first = cold
+    return operation
+
+
+def chmod(name, mode):
+    """Attributes of what is made when it is looked at are kept elsewhere."""
+    def operation():
+        os.chmod(name, mode)
+    operation.name = f"mode {mode:o} to {name}"
+    operation.first = cold
+    return operation
+
+
+def mount(at):
+    """Another mount of the tree. Without options: these have changed the tree before the VFS makes the mount."""
+    def operation():
+        if LIBC.mount(b"failures", at.encode(), b"tracefs", 0, None):
+            raise OSError(ctypes.get_errno(), "mount")
+    operation.name = f"mount on {at}"
+    return operation
+
+
+def unmount(at):
+    def operation():
+        if LIBC.umount2(at.encode(), 2):
+            raise OSError(ctypes.get_errno(), "umount")
+    operation.name = f"umount {at}"
+    return operation
+
+
 def remove(name):
     def operation():
         os.rmdir(name)
@@ -171,6 +229,7 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 LIBC.mmap.restype = ctypes.c_uint64
 LIBC.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
 LIBC.munmap.argtypes = [ctypes.c_uint64, ctypes.c_size_t]
+LIBC.mount.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_ulong, ctypes.c_char_p]
 
 
 def in_folder(folder):
@@ -227,6 +286,14 @@ def in_folder(folder):
     for name in ("trace", "trace_pipe", "per_cpu/cpu0/stats", "per_cpu/cpu0/trace_pipe_raw", "set_ftrace_filter", "set_event", "snapshot",
                  "per_cpu/cpu0/trace", "events/sched/sched_switch/filter", "events/sched/sched_switch/trigger", "set_event_pid"):
         yield [], read(at(name)), []
+    # Directories of which nothing else here is looked at, but for their modes.
+    yield [], look_up(at("events/irq/softirq_raise/format"), 0o440), []
+    yield [], look_up(at("events/irq/softirq_raise/enable"), 0o640), []
+    yield [], look_up(at("options/overwrite"), 0o640), []
+    for name in ("events", "events/irq", "events/irq/softirq_raise", "options", "per_cpu/cpu0"):
+        yield [], listed(at(name)), []
+    for name, new, old in (("events/irq", 0o711, 0o755), ("events/irq/enable", 0o600, 0o640), ("events/irq/softirq_raise/format", 0o444, 0o440)):
+        yield [], chmod(at(name), new), [chmod(at(name), old)]
     yield [], splice(at("per_cpu/cpu0/trace_pipe_raw")), []
     yield [], splice(at("trace_pipe")), []
     yield [], mapped(at("per_cpu/cpu0/trace_pipe_raw")), []
@@ -238,6 +305,7 @@ def operations():
     yield from in_folder(INSTANCE)
     yield [], make("instances/another"), [remove("instances/another")]
     yield [make("instances/another")], remove("instances/another"), [remove("instances/another")]
+    yield [], mount(MOUNTED), [unmount(MOUNTED)]
     yield [], write("set_graph_function", "vfs_read"), [write("set_graph_function", "\n")]
     yield [], write("set_graph_notrace", "vfs_read"), [write("set_graph_notrace", "\n")]
     yield [], write("saved_cmdlines_size", "256"), [write("saved_cmdlines_size", "128")]
@@ -263,7 +331,7 @@ def run(steps):
             step()
         except OSError as error:
             # What undoes may find nothing.
-            if step.name.startswith("'!") or step.name.startswith("rmdir"):
+            if step.name.startswith(("'!", "rmdir", "umount")):
                 continue
             raise OSError(error.errno, f"{step.name}: {error.strerror}") from error
 
@@ -279,6 +347,7 @@ def numbers():
 def attempt(faults, number, operation):
     """Whether the fault happened, and the errno of the operation."""
     failure = 0
+    getattr(operation, "first", lambda: None)()
     faults.arm(number)
     try:
         operation()
@@ -313,6 +382,8 @@ def check(faults, before, operation, after):
             return f"allocation {number}: it succeeded, and against what it does without a fault {wrong}"
         if failure == errno.EINVAL and operation.name.startswith("reading"):
             return f"allocation {number}: EINVAL instead of ENOMEM"
+        if failure == errno.EBADMSG:
+            return f"allocation {number}: something else was found"
         if failure and not happened:
             return f"{errno.errorcode[failure]} without a fault, behind {number - 1}"
         if failure not in (0, errno.ENOMEM, errno.EBUSY):
@@ -361,6 +432,7 @@ def main():
     os.chdir(TRACING)
     faults = Faults()
     os.mkdir(INSTANCE)
+    os.makedirs(MOUNTED, exist_ok=True)
     size = re.findall(r"\d+", text("buffer_size_kb"))[-1]
     wanted = os.environ.get("OPERATION") or ""
     bad = 0
