@@ -5,6 +5,7 @@ import ctypes
 import errno
 import fcntl
 import os
+import resource
 import signal
 import struct
 import sys
@@ -27,6 +28,7 @@ LIBC.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 LIBC.ioctl.argtypes = [ctypes.c_int, ctypes.c_ulong, ctypes.c_ulong]
 LIBC.write.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t]
 PAGE = 4096
+FILES = 8000  # that are opened at once
 
 
 def page(at=None):
@@ -521,8 +523,27 @@ def charged(at):
             print(f"1000 events: {(kernel() - before) >> 10} KiB", flush=True)
             return kernel() - before >= 1 << 21
 
+        def opens(name):
+            """What an open file costs."""
+            put(f"{group}/ours/cgroup.procs", str(os.getpid()).encode())
+            resource.setrlimit(resource.RLIMIT_NOFILE, (FILES + 100, FILES + 100))
+            # The table of descriptors is there before.
+            os.dup2(os.open("/dev/null", os.O_RDWR), FILES + 50)
+            before = kernel()
+            for _number in range(FILES):
+                os.open(name, os.O_RDWR)
+            return (kernel() - before) // FILES
+
+        def opens_more():
+            plain = opens("/dev/null")
+            os.closerange(3, FILES + 60)
+            cost = opens("user_events_data")
+            print(f"an open file: {cost} bytes, {plain} of them as any", flush=True)
+            return cost - plain >= (512 if OURS else 16)
+
         check("2 MiB were charged", true_in_child(registers, 120))
         until("none is left", lambda: active([]))
+        check("what an open file keeps is charged", true_in_child(opens_more, 120))
         os.rmdir(f"{group}/ours")
     finally:
         LIBC.umount(group.encode())
