@@ -18,6 +18,9 @@
 #include "boot.h"
 #include "events.h"
 
+/* The place of the core's own entries among the events: these are in the order in which they are linked. */
+static struct trace_event_call *own_events __used __section("_ftrace_events");
+
 int trace_event_reg(struct trace_event_call *call, enum trace_reg what, void *data)
 {
 	return rtrace_tracepoint_reg(call, what, data);

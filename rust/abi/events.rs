@@ -380,7 +380,7 @@ pub(super) fn start() {
     // SAFETY: boot: init memory is still there until this has returned.
     let calls = unsafe { calls::built_in() };
     // SAFETY: the kernel's own, which are new and stay.
-    let events = calls.map(|call| unsafe { Registered::new(call, null_mut()) });
+    let events = calls.map(|call| Some(unsafe { Registered::new(call?, null_mut()) }));
     // SAFETY: the command line has been parsed, and init memory is still there.
     let printed = unsafe { bindings::rtrace_printk_at_boot() };
     let known = || {

@@ -6,19 +6,21 @@ use core::ptr::NonNull;
 use kernel::bindings;
 use kernel::prelude::*;
 
-/// The events of the kernel itself, in the order of the linker's. Boot.
+/// The events of the kernel itself, in the order of the linker's; `None` in the place of those that are
+/// not made by C. Boot.
 ///
 /// # Safety
 ///
 /// Init memory, where the list is, stays while the result is used.
-pub(crate) unsafe fn built_in() -> impl Iterator<Item = NonNull<bindings::trace_event_call>> {
+pub(crate) unsafe fn built_in() -> impl Iterator<Item = Option<NonNull<bindings::trace_event_call>>>
+{
     let start =
         (&raw const bindings::__start_ftrace_events).cast::<*mut bindings::trace_event_call>();
     let end = (&raw const bindings::__stop_ftrace_events) as usize;
     let count = end.wrapping_sub(start as usize) / size_of::<usize>();
     // SAFETY: the linker script puts them around an array of pointers, which is there as long as
     // init memory is.
-    (0..count).filter_map(move |at| NonNull::new(unsafe { *start.add(at) }))
+    (0..count).map(move |at| NonNull::new(unsafe { *start.add(at) }))
 }
 
 /// The events of a module that comes.

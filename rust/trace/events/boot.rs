@@ -20,11 +20,11 @@ use kernel::prelude::*;
 use kernel::str::CString;
 use kernel::sync::Arc;
 
-/// Creates the registry with `events` and calls `known`. Then enables the events of `wanted`, the text
-/// of `trace_event=`. Sets `triggers`, the text of `trace_trigger=`. Boot, one CPU; the top instance
-/// exists. Errors are logged.
+/// Creates the registry with `events`, where `None` is the place of the core's own, and calls `known`.
+/// Then enables the events of `wanted`, the text of `trace_event=`. Sets `triggers`, the text of
+/// `trace_trigger=`. Boot, one CPU; the top instance exists. Errors are logged.
 pub(crate) fn start(
-    events: impl Iterator<Item = Result<Registered>>,
+    events: impl Iterator<Item = Option<Result<Registered>>>,
     known: impl FnOnce(),
     wanted: &[u8],
     triggers: &[u8],
@@ -78,17 +78,22 @@ fn set_trigger(instance: &Arc<Instance>, name: &[u8], trigger: &[u8]) {
     }
 }
 
-fn take_in(events: impl Iterator<Item = Result<Registered>>) -> Result {
+fn take_in(events: impl Iterator<Item = Option<Result<Registered>>>) -> Result {
     registry::init()?;
     #[cfg(CONFIG_DYNAMIC_EVENTS)]
     super::dynamic::init()?;
     let mut registry = registry::lock()?;
     registry.reserve(events.size_hint().1.unwrap_or(0))?;
-    for mut event in events.flatten() {
-        check::look_at(&mut event);
-        registry.add(event)?;
+    for event in events {
+        match event {
+            Some(Ok(mut event)) => {
+                check::look_at(&mut event);
+                registry.add(event)?;
+            }
+            Some(Err(_)) => (),
+            None => registry.add_own()?,
+        }
     }
-    registry.add_own()?;
     registry.end_of_built_in();
     print::init();
     Ok(())

@@ -2,7 +2,7 @@
 # The order of directories of events, as readdir gives it, and of set_event: events that came before and after an instance.
 mine() {
 	grep -x -e enable -e filter -e header_page -e sched -e irq -e kprobes -e agrp -e zgrp -e newgrp -e synthetic -e sample-trace \
-		-e preemptirq -e osnoise -e error_report -e power
+		-e preemptirq -e osnoise -e ftrace -e error_report -e power
 }
 order() {
 	for events in events instances/*/events; do
@@ -33,7 +33,11 @@ for name in . instances/early instances/late; do
 	for event in sched:mine sched:sched_switch agrp: zgrp: irq: sample-trace:foo_bar newgrp:; do
 		echo $event >> $name/set_event
 	done
+	# Of all that cannot be enabled, a trigger enables this one.
+	echo 'stacktrace if common_pid < 0' > $name/events/ftrace/print/trigger
+	echo power:cpu_idle >> $name/set_event
 	cat $name/set_event
+	echo '!stacktrace' > $name/events/ftrace/print/trigger
 	echo > $name/set_event
 done
 echo "== events that go and come again =="
