@@ -13,7 +13,7 @@ use kernel::error::to_result;
 use kernel::ffi::{c_char, c_int, c_void};
 use kernel::prelude::*;
 use kernel::str::CString;
-use kernel::sync::atomic::{Atomic, Relaxed};
+use kernel::sync::atomic::{Acquire, Atomic, Full, Relaxed};
 use kernel::sync::{Arc, ArcBorrow, CondVar, Mutex};
 use kernel::{new_condvar, new_mutex};
 
@@ -47,25 +47,81 @@ struct Uses {
     count: usize,
 }
 
-/// The tasks that are in a function of a tracer, and free places, which are 0. Were there more of them
-/// at once, the others would not be noticed.
-static CALLING: [Atomic<i32>; 16] = [const { Atomic::new(0) }; 16];
+/// Places for the tasks that are in a function of a tracer; one that is free is 0.
+///
+/// # Invariants
+///
+/// `more` is null or from `KBox::into_raw`, and stays for good.
+struct Places {
+    tasks: [Atomic<i32>; 16],
+    more: Atomic<*mut Places>,
+}
+
+/// A use has one task at most in a function, as that has the mutex of the instance: there are as many
+/// places as uses.
+static CALLING: Places = Places::new();
+static USES: Atomic<usize> = Atomic::new(0);
+
+impl Places {
+    const fn new() -> Self {
+        // INVARIANT: null.
+        Self {
+            tasks: [const { Atomic::new(0) }; 16],
+            more: Atomic::new(null_mut()),
+        }
+    }
+
+    /// What there is behind these.
+    fn more(&self) -> Option<&'static Self> {
+        // SAFETY: by the invariant it is null or stays for good.
+        unsafe { self.more.load(Acquire).as_ref() }
+    }
+
+    /// All places.
+    fn all() -> impl Iterator<Item = &'static Atomic<i32>> {
+        core::iter::successors(Some(&CALLING), |places| places.more())
+            .flat_map(|places| &places.tasks)
+    }
+
+    /// Sees to it that there are `count` places. May sleep. `ENOMEM`.
+    fn reserve(count: usize) -> Result {
+        let mut last = &CALLING;
+        for _ in 0..count.saturating_sub(1) / last.tasks.len() {
+            if last.more().is_none() {
+                let new = KBox::into_raw(KBox::new(Self::new(), GFP_KERNEL)?);
+                // INVARIANT: from a box. It stays, as nothing is taken out.
+                if last.more.cmpxchg(null_mut(), new, Full).is_err() {
+                    // SAFETY: made above; another task was first, and nobody has seen this.
+                    drop(unsafe { KBox::from_raw(new) });
+                }
+            }
+            last = last.more().ok_or(ENOMEM)?;
+        }
+        Ok(())
+    }
+}
 
 /// This task is in a function of a tracer.
-struct Calling(Option<&'static Atomic<i32>>);
+struct Calling(&'static Atomic<i32>);
 
 impl Calling {
+    /// During a [`Use`], by the task that has the mutex of its instance.
     fn begin() -> Self {
-        let is_taken = |place: &&Atomic<i32>| place.cmpxchg(0, current_pid(), Relaxed).is_ok();
-        Self(CALLING.iter().find(is_taken))
+        loop {
+            // One that was free is taken by another task now and then, which leaves a free one elsewhere.
+            let is_taken = |place: &&Atomic<i32>| {
+                place.load(Relaxed) == 0 && place.cmpxchg(0, current_pid(), Relaxed).is_ok()
+            };
+            if let Some(place) = Places::all().find(is_taken) {
+                return Self(place);
+            }
+        }
     }
 }
 
 impl Drop for Calling {
     fn drop(&mut self) {
-        if let Some(place) = self.0 {
-            place.store(0, Relaxed);
-        }
+        self.0.store(0, Relaxed);
     }
 }
 
@@ -73,21 +129,38 @@ impl Drop for Calling {
 /// a tracer. Task context.
 #[export]
 pub(crate) extern "C" fn rtrace_outside_tracers() -> c_int {
-    let is_inside = CALLING
-        .iter()
-        .any(|place| place.load(Relaxed) == current_pid());
+    let is_inside = Places::all().any(|place| place.load(Relaxed) == current_pid());
     errno(match is_inside {
         true => Err(EDEADLK),
         false => Ok(()),
     })
 }
 
+/// One of the uses that there are, with a place in [`CALLING`].
+struct Counted;
+
+impl Counted {
+    /// May sleep. `ENOMEM`.
+    fn new() -> Result<Self> {
+        let counted = Self;
+        Places::reserve(USES.fetch_add(1, Relaxed).wrapping_add(1))?;
+        Ok(counted)
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        USES.fetch_sub(1, Relaxed);
+    }
+}
+
 /// A use of the module's code. The module cannot be unloaded meanwhile.
-struct Use(Arc<Shared>);
+struct Use(Arc<Shared>, Counted);
 
 impl Use {
-    /// `EINVAL` if the tracer was unregistered or its module is going: as if there were none.
+    /// `EINVAL` if the tracer was unregistered or its module is going: as if there were none; `ENOMEM`.
     fn begin(tracer: &Arc<Shared>) -> Result<Self> {
+        let counted = Counted::new()?;
         let mut uses = tracer.uses.lock();
         if uses.closed {
             return Err(EINVAL);
@@ -95,7 +168,7 @@ impl Use {
         tracer.owner.hold().map_err(|_| EINVAL)?;
         uses.count += 1;
         drop(uses);
-        Ok(Self(tracer.clone()))
+        Ok(Self(tracer.clone(), counted))
     }
 }
 
