@@ -26,7 +26,7 @@ pub(crate) unsafe extern "C" fn register_ftrace_graph(user: *mut fgraph_ops) -> 
     errno(
         unsafe { UserRef::from_raw(user) }
             .ok_or(EINVAL)
-            .and_then(|user| graph::register(user, EntryPath::Shared, |_| {})),
+            .and_then(|user| graph::register(user, EntryPath::Shared, &|_| {})),
     )
 }
 

@@ -158,7 +158,7 @@ fn funcs(users: &[Option<Registered>; USERS]) -> Option<EntryFuncs> {
 ///
 /// `EBUSY` when it is registered, `ENOSPC` when there are too many, `ENOMEM`, `ENODEV` when ftrace
 /// is disarmed.
-pub(crate) fn register(user: UserRef, path: EntryPath, numbered: impl FnOnce(u64)) -> Result {
+pub(crate) fn register(user: UserRef, path: EntryPath, numbered: &dyn Fn(u64)) -> Result {
     ret_stack::prepare()?;
     #[cfg(CONFIG_HIBERNATION)]
     crate::kernel::hibernation::around(ret_stack::pause_around_hibernation)?;
@@ -170,7 +170,7 @@ pub(crate) fn register(user: UserRef, path: EntryPath, numbered: impl FnOnce(u64
     added
 }
 
-fn add(user: UserRef, path: EntryPath, numbered: impl FnOnce(u64)) -> Result {
+fn add(user: UserRef, path: EntryPath, numbered: &dyn Fn(u64)) -> Result {
     let mut users = GRAPH.lock();
     if kernel::warn_on!(users.iter().flatten().any(|r| r.user == user)) {
         return Err(EBUSY);

@@ -43,7 +43,7 @@ impl Buffer {
             // As in C, also where nothing is to change.
             self.check_unheld(|_| true)?;
         }
-        self.move_pages(cpu, |_| shape)?;
+        self.move_pages(cpu, &|_| shape)?;
         sizes.expanded = true;
         if cpu.is_none() {
             sizes.full = bytes;
@@ -78,7 +78,7 @@ impl Buffer {
         let mut sizes = self.sizes.lock();
         let shape = Shape::with_room(1, sizes.order)?;
         self.check_unheld(|_| true)?;
-        self.move_pages(None, |_| shape)?;
+        self.move_pages(None, &|_| shape)?;
         sizes.expanded = true;
         Ok(())
     }
@@ -90,9 +90,9 @@ impl Buffer {
         let mut sizes = self.sizes.lock();
         let shape = Shape::with_room(1, 0)?;
         if sizes.order == 0 {
-            self.move_pages(None, |_| shape)?;
+            self.move_pages(None, &|_| shape)?;
         } else {
-            self.reshape(None, |_| shape)?;
+            self.reshape(None, &|_| shape)?;
         }
         sizes.order = 0;
         Ok(())
@@ -106,9 +106,9 @@ impl Buffer {
         let mut sizes = self.sizes.lock();
         let shape = |lane: &Lane| other.with_ring(lane, |ring| ring.shape());
         if order == sizes.order {
-            self.move_pages(cpu, shape)?;
+            self.move_pages(cpu, &shape)?;
         } else {
-            self.reshape(cpu, shape)?;
+            self.reshape(cpu, &shape)?;
         }
         sizes.order = order;
         Ok(())
@@ -126,7 +126,7 @@ impl Buffer {
         let bytes = |lane: &Lane| self.with_ring(lane, |ring| ring.shape().bytes());
         self.lanes()
             .try_for_each(|lane| Shape::with_room(bytes(lane), order).map(drop))?;
-        self.reshape(None, |lane| {
+        self.reshape(None, &|lane| {
             Shape::with_room(bytes(lane), order).unwrap_or(Shape::LEAST)
         })?;
         sizes.order = order;
@@ -168,7 +168,7 @@ impl Buffer {
 
     /// Gives the present CPUs that `cpu` means rings of a shape, of sub-buffers of the same size as
     /// before, and moves what fits of the data. All new memory is there before anything changes.
-    fn move_pages(&self, cpu: Option<CpuId>, shape: impl Fn(&Lane) -> Shape) -> Result {
+    fn move_pages(&self, cpu: Option<CpuId>, shape: &dyn Fn(&Lane) -> Shape) -> Result {
         let has = |lane: &Lane| self.with_ring(lane, |ring| ring.shape());
         let wanted =
             |lane: &&Lane| cpu.is_none_or(|cpu| cpu == lane.cpu) && has(lane) != shape(lane);
@@ -260,7 +260,7 @@ impl Buffer {
 
     /// Gives the present CPUs that `cpu` means new, empty rings of a shape. All are made before the
     /// first is used.
-    fn reshape(&self, cpu: Option<CpuId>, shape: impl Fn(&Lane) -> Shape) -> Result {
+    fn reshape(&self, cpu: Option<CpuId>, shape: &dyn Fn(&Lane) -> Shape) -> Result {
         let wanted = |lane: &&Lane| cpu.is_none_or(|cpu| cpu == lane.cpu);
         self.check_unheld(wanted)?;
         let mut new = KVec::new();

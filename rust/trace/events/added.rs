@@ -35,7 +35,7 @@ impl Registry {
         if event.is_in_use() || files.any(|file| file.is_enabled()) {
             return Err(EBUSY);
         }
-        self.remove(|event| event.id() == id)
+        self.remove(&|event| event.id() == id)
     }
 }
 

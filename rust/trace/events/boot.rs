@@ -236,7 +236,7 @@ pub(crate) fn module_goes(module: usize) {
     #[cfg(CONFIG_TRACE_EVAL_MAP_FILE)]
     evals::forget(module);
     let result = registry::lock().and_then(|mut registry| {
-        registry.remove(|event| event.module() == module)?;
+        registry.remove(&|event| event.module() == module)?;
         // As in C, also for a module without events.
         registry.clear_unknown();
         Ok(())

@@ -291,7 +291,7 @@ impl Declared {
 impl Drop for Declared {
     fn drop(&mut self) {
         let ended = registry::lock()
-            .and_then(|mut registry| registry.remove(|event| event.id() == self.id));
+            .and_then(|mut registry| registry.remove(&|event| event.id() == self.id));
         if let Err(error) = ended {
             // It is known until its module goes, and hit no more.
             pr_err!("an event stays: {:?}\n", error);

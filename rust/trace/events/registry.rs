@@ -334,11 +334,11 @@ impl Registry {
     /// Removes the events that `is` accepts, with their files. Also clears the buffers and snapshots
     /// of instances where one of them was ever enabled, since another event may get the same type
     /// number. Task context, sleeps. Works without memory: the events of a module must go with it.
-    pub(crate) fn remove(&mut self, is: impl Fn(&Event) -> bool) -> Result {
-        if self.remove_files(&is)? {
+    pub(crate) fn remove(&mut self, is: &dyn Fn(&Event) -> bool) -> Result {
+        if self.remove_files(is)? {
             self.clear_unknown();
         }
-        self.forget_systems(&is);
+        self.forget_systems(is);
         let going = self.events.iter_mut().filter(|event| is(event));
         Registered::retract_all(going.map(|event| &mut event.call));
         self.events.retain(|event| !is(event));
@@ -395,7 +395,7 @@ impl Registry {
     }
 
     /// Removes the files of the events that `is` accepts; says whether one of them was ever enabled.
-    fn remove_files(&mut self, is: &impl Fn(&Event) -> bool) -> Result<bool> {
+    fn remove_files(&mut self, is: &dyn Fn(&Event) -> bool) -> Result<bool> {
         let mut next = 0;
         while let Some(event) = self.events.get(next) {
             next += 1;
@@ -427,7 +427,7 @@ impl Registry {
     }
 
     /// Takes the numbers of the systems that have no events but those that `is` accepts.
-    fn forget_systems(&mut self, is: &impl Fn(&Event) -> bool) {
+    fn forget_systems(&mut self, is: &dyn Fn(&Event) -> bool) {
         let Self {
             events, numbered, ..
         } = self;

@@ -99,7 +99,7 @@ impl Kind {
             op.set_func(Some(Symbols::ENTRY_ALONE));
             return ops::register(op);
         }
-        graph::register(USER.get(), EntryPath::Shared, |_| {})
+        graph::register(USER.get(), EntryPath::Shared, &|_| {})
     }
 
     fn stop(self) -> Result {

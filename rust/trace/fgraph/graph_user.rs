@@ -112,7 +112,7 @@ impl<T: GraphCallback> GraphUser<T> {
         self: Pin<&Self>,
         ops: Option<OpsRef>,
         path: EntryPath,
-        numbered: impl FnOnce(u64),
+        numbered: &dyn Fn(u64),
     ) -> Result {
         let user = self.user();
         user.ops().init();

@@ -54,7 +54,7 @@ impl<T: Measurement> MeasuredGraph<T> {
     pub(crate) fn start(what: Arc<T>) -> Result<Self> {
         let user = KBox::new(GraphUser::new(Measured(what)), GFP_KERNEL)?;
         let user: Pin<_> = user.into();
-        user.as_ref().register(None, EntryPath::Shared, |_| ())?;
+        user.as_ref().register(None, EntryPath::Shared, &|_| ())?;
         Ok(Self(user))
     }
 }

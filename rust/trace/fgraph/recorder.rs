@@ -81,7 +81,7 @@ impl GraphRecorder {
         user.register(
             Some(to.ops),
             this.entry_path(to.pids, flags),
-            |number| unsafe { this.target.open(to.buffer, number) },
+            &|number| unsafe { this.target.open(to.buffer, number) },
         )
         .inspect_err(|_| this.target.close())
     }

@@ -249,19 +249,22 @@ fn create_in(
     name: &CStr,
     make: impl FnOnce(usize) -> Result<Arc<Instance>>,
 ) -> Result<Arc<Instance>> {
-    let Directories {
-        parent,
-        made,
-        next,
-        size,
-    } = directories;
-    if made
+    if directories
+        .made
         .iter()
         .any(|(instance, _)| instance.is_called(name.to_bytes()))
     {
         return Err(EEXIST);
     }
-    let instance = make(*size)?;
+    let instance = make(directories.size)?;
+    add(directories, instance)
+}
+
+/// Puts a new instance into the list and makes its directory.
+fn add(directories: &mut Directories, instance: Arc<Instance>) -> Result<Arc<Instance>> {
+    let Directories {
+        parent, made, next, ..
+    } = directories;
     made.reserve(1, GFP_KERNEL)?;
     let prepared = {
         // A CPU on its way up has looked at the list before it is online.

@@ -86,7 +86,7 @@ pub(crate) fn switch(on: bool) -> Result {
         };
         let sets = Ops::global().ok_or(ENODEV)?.raw();
         Pin::static_ref(&USER)
-            .register(Some(sets), entry_path(), hot::open)
+            .register(Some(sets), entry_path(), &hot::open)
             .inspect_err(|_| hot::close())?;
         state.sleepless = sleepless;
     } else {

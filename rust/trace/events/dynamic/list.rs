@@ -277,7 +277,7 @@ impl List {
         if events.iter().any(is_held) {
             return Ok(false);
         }
-        registry.remove(|event| events.binary_search(&event.id()).is_ok())?;
+        registry.remove(&|event| events.binary_search(&event.id()).is_ok())?;
         Ok(true)
     }
 

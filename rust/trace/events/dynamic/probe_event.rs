@@ -243,6 +243,18 @@ pub(super) struct Title<'a> {
     pub(super) sort: u8,
 }
 
+impl Title<'_> {
+    /// The texts of an event of this title. `ENOMEM`.
+    fn texts(&self, arguments: &Arguments, fields: KVec<FieldText>) -> Result<Texts> {
+        Ok(Texts {
+            system: Text::nul_text(|out| out.bytes(self.group))?,
+            name: Text::nul_text(|out| out.bytes(self.name))?,
+            print_fmt: arguments.print_fmt()?,
+            fields,
+        })
+    }
+}
+
 /// An event of probes.
 pub(super) struct Event<P> {
     group: KVec<u8>,
@@ -270,12 +282,7 @@ impl<P: Probed> Event<P> {
         arguments: Arc<Arguments>,
         fields: KVec<FieldText>,
     ) -> Result<Self> {
-        let texts = Texts {
-            system: Text::nul_text(|out| out.bytes(title.group))?,
-            name: Text::nul_text(|out| out.bytes(title.name))?,
-            print_fmt: arguments.print_fmt()?,
-            fields,
-        };
+        let texts = title.texts(&arguments, fields)?;
         let name = Text::copy(title.name)?;
         let shared = Arc::pin_init(
             pin_init!(Shared {
@@ -432,7 +439,7 @@ pub(super) fn define<P: Probed>(
         Err(error) => error,
     };
     if is_new {
-        let _ = registry.remove(|known| known.id() == id);
+        let _ = registry.remove(&|known| known.id() == id);
     }
     let reason = match error {
         error if error == EILSEQ => Reason::BadInstructionBoundary,
@@ -482,7 +489,7 @@ impl<P: Probed> Dynamic for Defined<P> {
         let event = &self.event;
         match (is_last, event.is_used()) {
             (true, true) => return Err(EBUSY),
-            (true, false) => registry.remove(|known| known.id() == self.id)?,
+            (true, false) => registry.remove(&|known| known.id() == self.id)?,
             (false, _) if event.is_known_to_bpf() => event.keep(&self.probe)?,
             (false, _) => {}
         }

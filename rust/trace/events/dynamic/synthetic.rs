@@ -486,7 +486,7 @@ impl Dynamic for Synthetic {
         }
         match self.is_of_module() {
             // Its entries may have to go without memory, as it goes.
-            true => registry.remove(|known| known.id() == self.id)?,
+            true => registry.remove(&|known| known.id() == self.id)?,
             false => registry.remove_and_keep_entries(&[self.id])?,
         }
         self.detach();
