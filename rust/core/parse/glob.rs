@@ -38,6 +38,7 @@ pub struct Pattern<'a> {
 
 impl<'a> Pattern<'a> {
     /// Parses `pattern`. Every text is a valid pattern.
+    #[inline(never)]
     pub fn parse(pattern: &'a [u8]) -> Self {
         let (negated, body) = match pattern.strip_prefix(b"!") {
             Some(body) => (true, body),

@@ -17,6 +17,7 @@ use crate::core::format::{Error, Result};
 /// # Errors
 ///
 /// [`Error::Range`] if it does not fit into 64 bits, [`Error::Invalid`] for other errors.
+#[inline(never)]
 pub fn unsigned(text: &[u8], base: u32) -> Result<u64> {
     let text = until_nul(text);
     magnitude(text.strip_prefix(b"+").unwrap_or(text), base)

@@ -226,6 +226,7 @@ impl ReadCall<'_> {
     }
 
     /// Serves the read from `content`, the whole file, and moves the position.
+    #[inline(never)]
     pub(crate) fn put_from(&mut self, content: &[u8]) -> Result<usize> {
         let at = usize::try_from(*self.pos).map_err(|_| EINVAL)?;
         let done = match content.get(at..) {

@@ -275,6 +275,7 @@ impl Deref for HeldCall {
 }
 
 impl Drop for HeldCall {
+    #[inline(never)]
     fn drop(&mut self) {
         #[cfg(CONFIG_DYNAMIC_EVENTS)]
         if let Some(owned) = self.owned() {

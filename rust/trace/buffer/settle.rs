@@ -92,6 +92,7 @@ impl Buffer {
     }
 
     /// Makes every ring record, or not, as the switches say now. Any context.
+    #[inline(never)]
     pub(super) fn settle_all(&self) {
         // The switch was thrown before. Pairs with the barrier in `swap_lane`.
         smp_mb(ordering::Full);

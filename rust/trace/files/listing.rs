@@ -69,6 +69,7 @@ impl<L: Lines> Rows for Listing<L> {
 }
 
 /// Implements [`Rows::start`] for an open file that is not only a listing.
+#[inline(never)]
 pub(crate) fn rows<'a>(lines: &'a dyn Lines, at: u64) -> Result<Option<KBox<dyn Cursor + 'a>>> {
     let Some(at) = lines.seek(at) else {
         return Ok(None);
