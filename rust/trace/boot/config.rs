@@ -51,6 +51,7 @@ pub(crate) fn apply(ftrace: Key<'_>) {
     }
 }
 
+#[cold]
 fn say(what: &str, text: &[u8], error: Error) {
     pr_err!("boot configuration: {} {}: {:?}\n", what, Text(text), error);
 }

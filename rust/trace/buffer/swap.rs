@@ -148,6 +148,7 @@ impl Buffer {
     }
 
     /// Keeps swaps away until the result is dropped; may be nested. Task context.
+    #[inline(never)]
     pub(crate) fn keep_rings(&self) -> Kept<'_> {
         let _alone = SWAPPING.lock();
         self.kept.fetch_add(1, Relaxed);

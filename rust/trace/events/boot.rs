@@ -138,7 +138,7 @@ fn switch<'a>(instance: &Arc<Instance>, names: impl Iterator<Item = &'a [u8]>, o
 pub(crate) fn replace<'a>(evals: impl Iterator<Item = Eval<'a>>) {
     let result = registry::lock().and_then(|mut registry| {
         let evals = gathered(evals, 0)?;
-        rewrite(&mut registry, |_| true, evals)
+        rewrite(&mut registry, &|_| true, evals)
     });
     if let Err(error) = result {
         pr_warn!("names in the formats of events stay: {:?}\n", error);
@@ -159,7 +159,7 @@ fn gathered<'a>(evals: impl Iterator<Item = Eval<'a>>, _module: usize) -> Result
 /// Puts the numbers of `evals` into the formats of the events that `is` picks. `ENOMEM`.
 fn rewrite(
     registry: &mut Registry,
-    is: impl Fn(&Registered) -> bool,
+    is: &dyn Fn(&Registered) -> bool,
     evals: KVVec<Eval<'_>>,
 ) -> Result {
     let mut sorted = evals;
@@ -212,7 +212,7 @@ pub(crate) fn module_comes<'a>(
         }
         let evals = gathered(evals, module);
         result = result.and(
-            evals.and_then(|evals| rewrite(&mut registry, |call| call.module() == module, evals)),
+            evals.and_then(|evals| rewrite(&mut registry, &|call| call.module() == module, evals)),
         );
         let its = |event: &&registry::Event| event.module() == module;
         if let Some(name) = registry

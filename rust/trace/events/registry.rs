@@ -259,6 +259,7 @@ pub(super) fn init() -> Result {
 }
 
 /// Takes the event mutex. Task context, sleeps. `ENODEV` before there are events.
+#[inline(never)]
 pub(crate) fn lock() -> Result<MutexGuard<'static, Registry>> {
     Ok(REGISTRY.as_ref().ok_or(ENODEV)?.lock())
 }

@@ -19,7 +19,7 @@ use kernel::sync::Arc;
 use kernel::{alloc::AllocError, prelude::*};
 
 /// A file with a short text.
-pub(crate) trait Control: Sync {
+pub(crate) trait Control: Send + Sync {
     /// Called at open. Its error becomes the error of `open(2)`. Task context, may sleep.
     fn open(&self, _at: &Place, _how: &OpenFlags) -> Result {
         Ok(())
@@ -92,7 +92,7 @@ impl Limit {
 
 impl<C: Control> Node for C {
     fn open(&'static self, at: &Place, how: &OpenFlags) -> Result<Opening> {
-        open(self, at, how)
+        open::<&dyn Control>(self, at, how)
     }
 
     fn is_read_only_in_copies(&self) -> bool {
@@ -107,9 +107,10 @@ impl<C: Control> Node for C {
 
 /// Opens a control file that is not a row of the table of files. Task context, may sleep. `ENOMEM`,
 /// and the errors of [`Control::open`].
+#[inline(never)]
 pub(crate) fn open<C>(control: C, at: &Place, how: &OpenFlags) -> Result<Opening>
 where
-    C: Deref<Target: Control> + Send + Sync + 'static,
+    C: Deref<Target = dyn Control> + Send + Sync + 'static,
 {
     control.open(at, how)?;
     Opening::new(OpenControl {
@@ -123,7 +124,7 @@ struct OpenControl<C> {
     at: Place,
 }
 
-impl<C: Deref<Target: Control> + Send + Sync> Rows for OpenControl<C> {
+impl<C: Deref<Target = dyn Control> + Send + Sync> Rows for OpenControl<C> {
     fn start(&self, at: u64) -> Result<Option<KBox<dyn Cursor + '_>>> {
         whole(at, |text| self.control.show(&self.at, text))
     }
@@ -155,7 +156,7 @@ impl<F: Fn(&mut Text) -> Result> Cursor for Whole<F> {
     }
 }
 
-impl<C: Deref<Target: Control> + Send + Sync> OpenFile for OpenControl<C> {
+impl<C: Deref<Target = dyn Control> + Send + Sync> OpenFile for OpenControl<C> {
     fn rows(&self) -> Option<&dyn Rows> {
         let is_listing = self.control.is_listing();
         is_listing.then_some(self as &dyn Rows)

@@ -98,7 +98,7 @@ struct Placed {
 impl FileType for Placed {
     fn open(&self, how: &OpenFlags) -> Result<Opening> {
         let held = self.at.instance.hold()?;
-        control::open(self.option.clone(), &self.at, how)?.keep(held)
+        control::open::<Arc<dyn Control>>(self.option.clone(), &self.at, how)?.keep(held)
     }
 }
 

@@ -17,6 +17,7 @@ impl Instance {
 
     /// Blocks the removal of the instance. Any context. `ENODEV` while it is being created or
     /// removed.
+    #[inline(never)]
     pub(crate) fn hold(self: &Arc<Self>) -> Result<Held> {
         let mut users = self.users.load(Relaxed);
         while users != CLOSED && !self.is_used_up() {

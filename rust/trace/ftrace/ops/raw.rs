@@ -110,6 +110,7 @@ impl OpsRef {
 
     /// Makes zeroed or partly initialised ops of C code usable. Callers own it alone until the
     /// first registration.
+    #[inline(never)]
     pub(crate) fn init(self) {
         if self.has(flag::INITIALIZED) {
             return;
