@@ -1,24 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Any symbol: what is shown of it is one word, and not too long.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use rtrace_core::format::rust_name::{self, Room};
-use rtrace_core::parse::command::split_pattern;
+#[path = "../../tests/fuzz/rust_name.rs"]
+mod target;
 
-fuzz_target!(|data: &[u8]| {
-    let mut symbol = std::vec::Vec::from(*b"_R");
-    symbol.extend_from_slice(data);
-    for symbol in [data, &symbol] {
-        let mut room = Room::new();
-        let Some(shown) = rust_name::shown(symbol, &mut room) else {
-            continue;
-        };
-        assert!(rust_name::is_mangled(symbol));
-        assert!(!shown.is_empty() && shown.len() <= rust_name::LONGEST);
-        assert!(shown.iter().all(u8::is_ascii_graphic));
-        // No colon ends it early.
-        assert_eq!(split_pattern(shown), (shown, None));
-    }
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| target::run(bytes));
