@@ -28,6 +28,9 @@ use std::time::Duration;
 /// An input takes far less than a second.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Files take no longer text.
+const PAGE: usize = 4096;
+
 /// The bytes that a line of a corpus stands for, as `fuzz/corpus.py` has them.
 fn unescape(line: &str) -> Vec<u8> {
     let mut bytes = line.bytes();
@@ -50,7 +53,7 @@ fn unescape(line: &str) -> Vec<u8> {
     all
 }
 
-/// Runs a target with each line, and with each beginning of a line.
+/// Runs a target with each line, with some beginnings of it, and with as many of it as a page has.
 fn replay(run: fn(&[u8]), corpus: &'static str) {
     let inputs = || {
         let lines = corpus.lines();
@@ -64,6 +67,7 @@ fn replay(run: fn(&[u8]), corpus: &'static str) {
             run(&input);
             let steps = (0..input.len()).step_by(1 + input.len() / 16);
             steps.for_each(|length| run(&input[..length]));
+            run(&input.repeat(PAGE / input.len()));
             let _ = done.send(());
         }
     });

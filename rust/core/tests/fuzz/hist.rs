@@ -285,8 +285,10 @@ fn map_of(description: &Description) -> Map<Vec<Shared>> {
 /// Counts entries from `bytes`, in the general form and in the plain one.
 fn count(description: &Description, text_of: &[u8], bytes: &[u8]) {
     let (map, other) = (map_of(description), map_of(description));
-    for length in [0, 8, 30, bytes.len()] {
-        let entry = &bytes[..length.min(bytes.len())];
+    let long: Vec<u8> = bytes.iter().copied().cycle().take(400).collect();
+    // No text has a negative number in it.
+    let negative: Vec<u8> = long.iter().map(|byte| !byte).collect();
+    for entry in [&[], &long[..8], &long[..30], &long, &negative] {
         let evaluation = Evaluation {
             description,
             entry,
