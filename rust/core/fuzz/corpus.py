@@ -3,7 +3,7 @@
 """Inputs that are kept, as text and as libFuzzer wants them.
 
     corpus.py unpack TARGET...      each line of corpus/TARGET.txt becomes a file in corpus/TARGET/
-    corpus.py keep TARGET...        files in corpus/TARGET/ that reach what no line reaches become lines of corpus/TARGET.txt
+    corpus.py keep TARGET...        files in corpus/TARGET/ that reach most that no line reaches become lines of corpus/TARGET.txt
     corpus.py pack FILE...          prints files as lines
 
 A line is an input; `\\n`, `\\t`, `\\r`, `\\\\`, `\\xNN` stand for one byte each. Lines that begin with `#` are comments."""
@@ -18,6 +18,9 @@ FUZZ = os.path.dirname(os.path.abspath(__file__))
 CORPUS = os.path.join(FUZZ, "corpus")
 SHORT = {b"\\": b"\\\\", b"\n": b"\\n", b"\t": b"\\t", b"\r": b"\\r"}
 FOUND = "# Found by fuzzing.\n"
+# A kept input reaches so many places that no other one does, and a target has no more of them.
+GAIN = 2
+MOST = 240
 
 
 def escape(data):
@@ -54,19 +57,40 @@ def read(path):
         return file.read()
 
 
+def reached(target, folders):
+    """What each file of these folders reaches, by its path."""
+    with tempfile.TemporaryDirectory() as scratch:
+        control = os.path.join(scratch, "control")
+        subprocess.run(["cargo", "fuzz", "run", "-s", "none", target, *folders, "--", "-set_cover_merge=1", "-use_counters=0",
+                        "-max_len=4096", f"-merge_control_file={control}"], cwd=os.path.dirname(FUZZ), check=True)
+        with open(control, encoding="utf-8") as text:
+            count = int(next(text))
+            next(text)
+            names = [next(text).rstrip("\n") for _ in range(count)]
+            each = [line.split() for line in text]
+    return {names[int(number)]: frozenset(places) for kind, number, *places in each if kind == "FT"}
+
+
 def keep(target):
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as merged:
         unpack(target, folder)
-        subprocess.run(["cargo", "fuzz", "run", "-s", "none", target, folder, os.path.join(CORPUS, target), "--", "-merge=1",
-                        "-use_counters=0", "-max_len=4096"], cwd=os.path.dirname(FUZZ), check=True)
-        known = set(lines(target))
-        new = {escape(read(os.path.join(folder, name))) for name in os.listdir(folder)} - known - {"\n"}
+        # What is merged into the first folder is not needed: the choice is another one.
+        left = reached(target, (merged, folder, os.path.join(CORPUS, target)))
+        known = set().union(*(places for path, places in left.items() if path.startswith(folder)))
+        found = {path: escape(read(path)) for path in left if not path.startswith(folder)}
+    chosen = []
+    while found and len(lines(target)) + len(chosen) < MOST:
+        path = max(found, key=lambda path: (len(left[path] - known) - len(found[path]) / 20, path))
+        if len(left[path] - known) < GAIN:
+            break
+        known |= left[path]
+        chosen.append(found.pop(path))
     path = os.path.join(CORPUS, target + ".txt")
-    had_some = FOUND in open(path, encoding="ascii")
+    had_some = FOUND in open(path, encoding="ascii").read()
     with open(path, "a", encoding="ascii") as text:
-        if new and not had_some:
+        if chosen and not had_some:
             text.write("\n" + FOUND)
-        text.writelines(sorted(new))
+        text.writelines(sorted(chosen))
 
 
 def main(verb=None, *names):
