@@ -77,7 +77,7 @@ def keep(target):
         # What is merged into the first folder is not needed: the choice is another one.
         left = reached(target, (merged, folder, os.path.join(CORPUS, target)))
         known = set().union(*(places for path, places in left.items() if path.startswith(folder)))
-        found = {path: escape(read(path)) for path in left if not path.startswith(folder)}
+        found = {path: escape(read(path)) for path in left if not path.startswith(folder) and os.path.getsize(path)}
     chosen = []
     while found and len(lines(target)) + len(chosen) < MOST:
         path = max(found, key=lambda path: (len(left[path] - known) - len(found[path]) / 20, path))
