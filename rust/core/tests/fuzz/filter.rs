@@ -188,6 +188,11 @@ impl Reader<'_> {
                 quote = Some(byte);
                 false
             }
+            // A line's end ends a list of CPUs, so that anything follows.
+            (b'C', None) if rest[at..].starts_with(b"CPUS{") => {
+                quote = Some(b'}');
+                false
+            }
             (b')', None) => true,
             _ => rest[at..].starts_with(b"&&") || rest[at..].starts_with(b"||"),
         };
