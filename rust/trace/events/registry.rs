@@ -197,7 +197,6 @@ impl InstanceEvents {
 
     /// Where its file is, or would be. As long as no event was removed and all have files, that is the
     /// place with the number of its id.
-    #[inline(never)]
     fn place(&self, event: EventId) -> Result<usize, usize> {
         let guess = event.0 as usize;
         match self.files.get(guess) {
@@ -541,7 +540,6 @@ impl Registry {
     }
 
     /// The event of this id, if it was not removed.
-    #[inline(never)]
     pub(crate) fn event(&self, id: EventId) -> Option<&Event> {
         // As in `InstanceEvents::place`.
         let guess = self.events.get(id.0 as usize);

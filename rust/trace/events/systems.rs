@@ -24,7 +24,6 @@ pub(crate) struct Systems<'a>(Option<&'a [u8]>);
 
 impl<'a> Systems<'a> {
     /// The systems of `instance`. Any context.
-    #[inline(never)]
     pub(crate) fn of(instance: &'a Instance) -> Self {
         let feature = instance.feature::<SystemsFeature>().ok();
         Self(feature.and_then(|named| named.0.as_ref().map(|names| names.as_slice())))

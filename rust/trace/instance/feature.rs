@@ -171,7 +171,6 @@ impl Features {
     }
 
     /// The feature of this type.
-    #[inline(never)]
     fn find(&self, of: TypeId) -> Option<&dyn Any> {
         self.iter()
             .map(AsAny::as_any)
