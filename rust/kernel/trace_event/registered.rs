@@ -275,7 +275,6 @@ impl Deref for HeldCall {
 }
 
 impl Drop for HeldCall {
-    #[inline(never)]
     fn drop(&mut self) {
         #[cfg(CONFIG_DYNAMIC_EVENTS)]
         if let Some(owned) = self.owned() {

@@ -23,7 +23,7 @@ use super::tracer::Tracer;
 use super::Instance;
 use crate::core::parse::options::{Flag, TracerOption};
 use crate::kernel::fs::tracefs::Dir;
-use core::any::{Any, TypeId};
+use core::any::Any;
 use kernel::prelude::*;
 use kernel::sync::{Arc, SetOnce};
 
@@ -169,13 +169,6 @@ impl Features {
     pub(super) fn iter(&self) -> impl Iterator<Item = &dyn Feature> {
         self.0.iter().map(|feature| &**feature)
     }
-
-    /// The feature of this type.
-    fn find(&self, of: TypeId) -> Option<&dyn Any> {
-        self.iter()
-            .map(AsAny::as_any)
-            .find(|feature| (**feature).type_id() == of)
-    }
 }
 
 impl Instance {
@@ -187,8 +180,8 @@ impl Instance {
     /// `ENODEV` for a type that is not in the table of features.
     pub(crate) fn feature<T: Feature>(&self) -> Result<&T> {
         self.features
-            .find(TypeId::of::<T>())
-            .and_then(<dyn Any>::downcast_ref)
+            .iter()
+            .find_map(|feature| feature.as_any().downcast_ref())
             .ok_or(ENODEV)
     }
 }
