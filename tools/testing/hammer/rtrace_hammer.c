@@ -20,6 +20,7 @@
  */
 #include <linux/cpu.h>
 #include <linux/hrtimer.h>
+#include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/percpu.h>
 #include <linux/rcupdate.h>
@@ -190,7 +191,14 @@ static void task_turn(unsigned int cpu)
 
 	for (int i = 0; i < 20; i++)
 		write_some(TASK, 10);
-	schedule_timeout_interruptible(1);
+	/*
+	 * A CPU that goes parks its threads one by one. With PREEMPT_RT its timers end with one of them, so who is to park
+	 * must not wait for a timer.
+	 */
+	set_current_state(TASK_INTERRUPTIBLE);
+	if (!kthread_should_park())
+		schedule_timeout(1);
+	__set_current_state(TASK_RUNNING);
 }
 
 static int should_run(unsigned int cpu)
