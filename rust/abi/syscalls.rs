@@ -342,6 +342,7 @@ pub(crate) unsafe extern "C" fn rtrace_syscall_print_exit(
     handled(seq.is_full())
 }
 
+#[inline]
 fn of_entry(entry: &[u8]) -> Option<&'static syscalls::Call> {
     syscalls::call(usize::try_from(number_of(entry)?).ok()?)
 }

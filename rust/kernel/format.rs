@@ -160,6 +160,7 @@ pub(crate) unsafe fn unpack(format: usize, args: &[u8], out: &mut [u8]) -> usize
 
 /// Number `at` of the kernel's own formats (`trace_printk()`) and strings (tracepoints') that entries
 /// point to, in the order of `printk_formats`. An entry is none where a format was no constant.
+#[inline]
 pub(crate) fn built_in(at: usize) -> Option<Option<&'static CStr>> {
     let formats = formats();
     let text = match at.checked_sub(formats.len()) {

@@ -285,6 +285,7 @@ fn write_module(w: &mut dyn fmt::Write, symbol: &Symbol<'_>) -> fmt::Result {
 }
 
 /// Writes bytes that are nearly always UTF-8; what is not becomes `?`.
+#[inline]
 fn write_bytes(w: &mut dyn fmt::Write, bytes: &[u8]) -> fmt::Result {
     for chunk in bytes.utf8_chunks() {
         w.write_str(chunk.valid())?;

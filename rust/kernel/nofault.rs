@@ -11,6 +11,7 @@ use kernel::prelude::*;
 /// Copies the text at `address` to `to`, as far as it fits, and gives what was copied, without NUL.
 /// `user` says that it is the current task's memory. `None` if it cannot be read without a fault.
 /// Any context.
+#[inline]
 pub(crate) fn text(to: &mut [u8], address: usize, user: bool) -> Option<&[u8]> {
     let room = c_long::try_from(to.len()).ok()?;
     let place = to.as_mut_ptr();

@@ -260,6 +260,7 @@ pub(crate) unsafe fn del(event: *mut bindings::perf_event) {
 ///
 /// An event is in use ([`InUse::begin`]), and stays so until the memory is not used any more: in a
 /// probe of it, such as is waited for before its end.
+#[inline]
 pub(crate) unsafe fn room(size: usize) -> Option<(NonNull<u8>, *mut bindings::pt_regs, c_int)> {
     let last = size.checked_sub(8)?;
     if size > ROOM {

@@ -61,6 +61,7 @@ impl<T> RawLock<T> {
     }
 
     /// Waits for the lock and takes it. Any context but NMI; never sleeps.
+    #[inline]
     pub(crate) fn lock(&self) -> RawGuard<'_, T> {
         // SAFETY: no preconditions; the guard restores what is saved here.
         let flags = unsafe { bindings::raw_local_irq_save() };

@@ -149,6 +149,7 @@ impl Metadata {
     }
 
     /// The name of argument `at`; empty if there is none.
+    #[inline]
     pub(crate) fn argument(&self, at: usize) -> &'static [u8] {
         bytes(self.argument_name(at))
     }

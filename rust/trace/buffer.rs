@@ -250,6 +250,7 @@ impl Buffer {
     }
 
     /// Reads the clock that stamps entries. Any context.
+    #[inline]
     pub(crate) fn now(&self) -> u64 {
         self.own_clock.read().unwrap_or_else(|| self.clock().now())
     }
@@ -311,6 +312,7 @@ impl Buffer {
     }
 
     /// A sub-buffer has 2^this pages, on the first CPU if they differ for a moment. Any context.
+    #[inline]
     pub(crate) fn order(&self) -> u32 {
         self.lanes()
             .next()
@@ -323,6 +325,7 @@ impl Buffer {
     }
 
     /// Size of a sub-buffer in bytes, its header included. Task context.
+    #[inline]
     pub(crate) fn sub_buffer_size(&self) -> usize {
         kernel::page::PAGE_SIZE << self.sizes.lock().order
     }

@@ -117,6 +117,7 @@ impl Field<'_> {
     }
 
     /// Its number in `entry`, with the sign in all higher bits; 0 outside of it.
+    #[inline]
     fn number(&self, entry: &[u8]) -> u64 {
         fn at<const N: usize>(entry: &[u8], offset: usize) -> [u8; N] {
             let bytes = entry.get(offset..).and_then(|rest| rest.first_chunk());

@@ -261,6 +261,7 @@ impl Line<'_> {
     }
 
     /// Writes the name of `func`, and `end`, which begins with `()`. Arguments take the place of that.
+    #[inline]
     fn called(
         &self,
         out: &mut dyn Out,
@@ -398,6 +399,7 @@ impl Line<'_> {
 
     /// Writes ` ret=`. An error number is written in decimal, any other value in hexadecimal
     /// digits.
+    #[inline]
     fn retval(&self, out: &mut dyn Out, ret: &FuncgraphExit) -> fmt::Result {
         let value = ret.retval as u64;
         // If an int was returned, the upper half of a negative value is clear.

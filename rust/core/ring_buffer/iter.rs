@@ -150,6 +150,7 @@ impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
         self.limit.is_some_and(|limit| self.next_event >= limit)
     }
 
+    #[inline]
     fn event(&mut self, reader: &Reader<'_>, advance: bool) -> Option<IterEvent<'_>> {
         let found = *self.upcoming(reader)?;
         let lost = self.missed;
@@ -367,6 +368,7 @@ impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
     }
 
     /// Copies the records of a sub-buffer up to `end`. Returns the number of bytes.
+    #[inline]
     fn copy(&mut self, sub_buffer: &SubBuffer, end: Position) -> usize {
         let scratch = self.scratch.as_mut();
         let length = scratch.len().min(end.used() as usize);

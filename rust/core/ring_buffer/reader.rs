@@ -84,6 +84,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The next event, without moving on. `None` if there is none yet.
+    #[inline]
     pub fn peek(&mut self) -> Option<Event<'_>> {
         let (found, _) = self.find_next()?;
         Some(self.event(found))
@@ -331,6 +332,7 @@ impl<'a> Reader<'a> {
 
 impl CpuBuffer {
     /// The oldest content after `done`, and its slot. The commit position has left `done`.
+    #[inline]
     pub(super) fn oldest_after(&self, done: &SubBuffer) -> (Sequence, u64) {
         let mut sequence = done.sequence().plus(1);
         let mut index = self.next_slot(done.slot.get());

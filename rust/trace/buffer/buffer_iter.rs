@@ -43,6 +43,7 @@ impl<'a> BufferIter<'a> {
 
     /// The reader of the CPU's ring. Where that was emptied or exchanged since the last time, this
     /// goes back to the oldest event.
+    #[inline]
     fn reader(&mut self) -> ReaderGuard<'a> {
         let reader = self.part.lock_reader();
         if self.epoch != reader.epoch() {

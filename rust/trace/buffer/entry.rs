@@ -85,6 +85,7 @@ impl Context {
     }
 
     /// The complete context. Any context; before the recorder itself disables preemption.
+    #[inline]
     pub(crate) fn capture_all() -> Self {
         Self::capture().rest()
     }
@@ -105,6 +106,7 @@ impl Context {
     }
 
     /// With all that can be said.
+    #[inline]
     pub(crate) fn rest(self) -> Self {
         let count = self.count.without_borrow();
         let resched = context::resched_flags();

@@ -273,6 +273,7 @@ impl Buffer {
     /// # Safety
     ///
     /// As [`Buffer::commit`], and `event` is what `reserve` gave.
+    #[inline]
     pub(crate) unsafe fn discard(&self, event: NonNull<u8>) {
         // SAFETY: the event's `reserve` has left preemption off.
         let stay = unsafe { PreemptOff::assume() };

@@ -39,6 +39,7 @@ impl<'a> Deref for ReaderGuard<'a> {
 
 impl<'a> ReaderGuard<'a> {
     /// The next event, which stays the next. None when there is none yet.
+    #[inline]
     pub(crate) fn peek(&mut self) -> Option<Event<'_>> {
         self.reader.peek()
     }
@@ -70,6 +71,7 @@ impl<'a> ReaderGuard<'a> {
 
     /// Changes whenever positions in this CPU's part lose their meaning: it was emptied, or has
     /// another ring.
+    #[inline]
     pub(crate) fn epoch(&self) -> u64 {
         self.ring.epoch.load(Relaxed)
     }
@@ -149,6 +151,7 @@ impl<'a> Part<'a> {
     }
 
     /// Waits for the reader lock and takes it. Any context but NMI.
+    #[inline]
     pub(crate) fn lock_reader(self) -> ReaderGuard<'a> {
         loop {
             let guard = self.guard(|ring| Some(ring.reader.lock()));
@@ -159,6 +162,7 @@ impl<'a> Part<'a> {
     }
 
     /// Takes the reader lock unless somebody has it. Any context.
+    #[inline]
     pub(crate) fn try_lock_reader(self) -> Option<ReaderGuard<'a>> {
         self.guard(|ring| ring.reader.try_lock())
     }
@@ -214,12 +218,14 @@ impl<'a> Part<'a> {
     }
 
     /// Bytes for records. Any context.
+    #[inline]
     pub(crate) fn bytes(self) -> usize {
         self.buffer
             .with_ring(self.lane, |ring| ring.shape().bytes())
     }
 
     /// The size of a sub-buffer in bytes, its header included. Any context.
+    #[inline]
     pub(crate) fn sub_buffer_size(self) -> usize {
         self.buffer
             .with_ring(self.lane, |ring| ring.core.sub_buffer_size() as usize)

@@ -64,6 +64,7 @@ impl Shape {
     }
 
     /// Bytes for records in the ring.
+    #[inline]
     pub(super) fn bytes(self) -> usize {
         self.slots as usize * Self::room(self.order)
     }

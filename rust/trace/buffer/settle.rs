@@ -146,6 +146,7 @@ impl Buffer {
     }
 
     /// Runs `f` on the ring that `lane` has at the moment. Any context; `f` must not sleep.
+    #[inline]
     pub(super) fn with_ring<R>(&self, lane: &Lane, f: impl FnOnce(&Ring) -> R) -> R {
         let _stays = PreemptOff::new();
         let ring = self

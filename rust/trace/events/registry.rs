@@ -540,6 +540,7 @@ impl Registry {
     }
 
     /// The event of this id, if it was not removed.
+    #[inline]
     pub(crate) fn event(&self, id: EventId) -> Option<&Event> {
         // As in `InstanceEvents::place`.
         let guess = self.events.get(id.0 as usize);

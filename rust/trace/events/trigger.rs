@@ -384,6 +384,7 @@ impl TriggerList {
     }
 
     /// Runs the triggers of the bits `after`. Any context.
+    #[inline]
     pub(super) fn hit_after(&self, file: &HotFile, after: u64) {
         for (place, trigger) in self.placed() {
             if after & 1 << place != 0 {

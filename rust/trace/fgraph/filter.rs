@@ -40,6 +40,7 @@ impl GraphFilterKind {
 }
 
 /// Is `func` in the set that is there? Any context.
+#[inline]
 fn contains(set: &RcuSlot<SiteSet>, func: usize) -> bool {
     set.with(|set| set.is_some_and(|set| set.contains(func)))
 }

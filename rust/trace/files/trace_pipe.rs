@@ -176,6 +176,7 @@ impl Pipe {
     }
 
     /// Copies printed text to the reader. Returns 0 if there is none.
+    #[inline]
     fn hand_over(&mut self, call: &mut ReadCall<'_>) -> Result<usize> {
         let text = self.text.get(self.copied..self.len).unwrap_or(&[]);
         if text.is_empty() {

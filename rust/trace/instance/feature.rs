@@ -178,6 +178,7 @@ impl Instance {
     /// # Errors
     ///
     /// `ENODEV` for a type that is not in the table of features.
+    #[inline]
     pub(crate) fn feature<T: Feature>(&self) -> Result<&T> {
         self.features
             .iter()

@@ -184,6 +184,7 @@ impl Worst {
 
     /// The data of `task`.
     #[cfg(CONFIG_TRACER_MAX_TRACE)]
+    #[inline]
     fn of(task: TaskView<'_>) -> Self {
         Self {
             comm: task.comm(),

@@ -102,6 +102,7 @@ impl<S: Source> Cursor<S> {
     }
 
     /// The CPU with the oldest unread event, and the time of that event.
+    #[inline]
     fn earliest(&mut self) -> Option<(CpuId, u64)> {
         if let Some(cpu) = self.only {
             return Some((cpu, self.source.peek(cpu)?));

@@ -14,6 +14,7 @@ use core::num::NonZero;
 use kernel::{cpu, cpu::CpuId, prelude::*, sync::Arc};
 
 /// Copies the payload of `event` if it fits.
+#[inline]
 pub(super) fn copy_event(event: &IterEvent<'_>, into: &mut [u8]) -> Head {
     copy(event.payload, into);
     Head {
@@ -24,6 +25,7 @@ pub(super) fn copy_event(event: &IterEvent<'_>, into: &mut [u8]) -> Head {
 }
 
 /// Copies `payload` if it fits.
+#[inline]
 fn copy(payload: &[u8], into: &mut [u8]) {
     if let Some(into) = into.get_mut(..payload.len()) {
         copy_short(into, payload);
@@ -64,6 +66,7 @@ impl<'a> Consume<'a> {
         }
     }
 
+    #[inline]
     fn reader(&self, cpu: CpuId) -> Option<ReaderGuard<'a>> {
         let part = self.buffer.cpu(cpu)?;
         if self.wait {
@@ -75,10 +78,12 @@ impl<'a> Consume<'a> {
 }
 
 impl Source for Consume<'_> {
+    #[inline]
     fn peek(&mut self, cpu: CpuId) -> Option<u64> {
         Some(self.reader(cpu)?.peek()?.time)
     }
 
+    #[inline]
     fn copy(&mut self, cpu: CpuId, into: &mut [u8]) -> Option<Head> {
         let mut reader = self.reader(cpu)?;
         let event = reader.peek()?;
@@ -146,6 +151,7 @@ impl At {
     }
 
     /// Finds the next event.
+    #[inline]
     fn peek(&mut self, reader: &ReaderGuard<'_>) {
         self.next = self.iter.next_time(reader);
         if !self.begun {
@@ -303,6 +309,7 @@ impl BufferIter {
         found.then_some(at)
     }
 
+    #[inline]
     fn at(&mut self, cpu: CpuId) -> Option<(&mut At, ReaderGuard<'_>)> {
         let since = self.buffer().time_start();
         let at = self.iters.get_mut(cpu.as_u32() as usize)?.as_mut()?;
@@ -350,11 +357,13 @@ impl BufferIter {
 
 impl Source for BufferIter {
     #[inline]
+    #[inline]
     fn peek(&mut self, cpu: CpuId) -> Option<u64> {
         let at = self.iters.get(cpu.as_u32() as usize)?.as_ref()?;
         at.next.or_else(|| self.look(cpu))
     }
 
+    #[inline]
     fn copy(&mut self, cpu: CpuId, into: &mut [u8]) -> Option<Head> {
         if let Some(event) = self.unlocked(cpu).and_then(At::copied) {
             return Some(copy_event(&event, into));

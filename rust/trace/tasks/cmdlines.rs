@@ -207,6 +207,7 @@ impl Saver {
             .is_some()
     }
 
+    #[inline]
     fn save_both(one: TaskView<'_>, other: TaskView<'_>, named: bool) {
         if EntryMade::get() && Self::save(one, named) & Self::save(other, named) {
             EntryMade::set(false);

@@ -95,6 +95,7 @@ fn sleepless(flags: u32) -> Result<Option<Sleepless>> {
 }
 
 /// That of `instance`. Any context. Errors as [`Instance::feature`].
+#[inline]
 fn recorder(instance: &Instance) -> Result<&GraphRecorder> {
     Ok(&instance.feature::<Graph>()?.recorder)
 }

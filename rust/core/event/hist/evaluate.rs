@@ -160,6 +160,7 @@ impl<H: Hit> Evaluation<'_, H> {
     }
 
     /// Writes the stack of a node.
+    #[inline]
     fn stack(&self, value: Value, into: &mut [u64]) {
         match value {
             Value::StackField(offset) => {

@@ -188,6 +188,7 @@ impl<S: Deref<Target = [Shared]>> Map<S> {
 
     /// The element of `key`, of which only as many words count as a key here has: a histogram finds
     /// variables by its first keys. Any context.
+    #[inline]
     pub fn find(&self, key: &[u64]) -> Option<Element> {
         let key = key.get(..self.layout.key)?;
         let (mut at, tag) = Self::hash(key);
@@ -276,6 +277,7 @@ impl<S: Deref<Target = [Shared]>> Map<S> {
 
     /// Takes an unused element. Its words are 0, but for what an earlier user has left in its key
     /// and in texts.
+    #[inline]
     fn take(&self, steps: &impl Steps) -> Option<Element> {
         loop {
             let spare = self.spare.load_acquire();

@@ -146,6 +146,7 @@ impl Line<'_> {
         }
     }
 
+    #[inline]
     pub(super) fn cpu(&self, out: &mut dyn Out) -> fmt::Result {
         let mut piece = Piece::<32>::new();
         self.put_cpu(&mut piece);
@@ -175,6 +176,7 @@ impl Line<'_> {
     }
 
     /// Writes the `piece` before it, the empty column of durations, and the blanks of `depth`.
+    #[inline]
     pub(super) fn no_duration(
         &self,
         out: &mut dyn Out,
@@ -213,6 +215,7 @@ impl Line<'_> {
 }
 
 /// Writes `piece`, and two blanks for each level of `depth`: those that it has room for with it.
+#[inline]
 fn indented<const N: usize>(out: &mut dyn Out, piece: &mut Piece<N>, depth: i64) -> fmt::Result {
     let blanks = usize::try_from(depth).unwrap_or(0).saturating_mul(2);
     let room = N.saturating_sub(piece.len());

@@ -142,6 +142,7 @@ impl Table {
     }
 
     /// The probe of registration `id`. Any context.
+    #[inline]
     pub(super) fn registered(&self, id: u64) -> Option<&Entry> {
         let place = self
             .probes

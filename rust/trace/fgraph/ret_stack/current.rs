@@ -261,6 +261,7 @@ impl Current {
 
     /// Memory of `bytes` above the innermost frame, kept until that is popped; none if there is not
     /// so much.
+    #[inline]
     pub(crate) fn reserve(&self, user: usize, bytes: usize) -> Option<&[Atomic<u64>]> {
         let base = self.stack()?;
         let (at, words) = (self.used(), bytes.div_ceil(8));
@@ -282,6 +283,7 @@ impl Current {
     }
 
     /// What `user` has reserved above the frame of the `depth`th function, 0 being the innermost.
+    #[inline]
     pub(crate) fn reserved(&self, user: usize, depth: usize) -> Option<&[Atomic<u64>]> {
         let base = self.stack()?;
         let mut used = self.used();

@@ -184,6 +184,7 @@ impl Account {
         self.undisturbed(clock::sched)
     }
 
+    #[inline]
     fn begin(&self, source: &Source) {
         source.arrival.store(clock::sched(), Relaxed);
         source.start.store(self.now().0, Relaxed);
@@ -193,6 +194,7 @@ impl Account {
     }
 
     /// When the one that ends now, in the function `F`, has begun, and its length.
+    #[inline]
     fn end<F: EntryFunction>(&self, source: &Source) -> (u64, u64) {
         let read = || clock::sched().wrapping_sub(source.start.load(Relaxed));
         let (length, _) = self.undisturbed(read);
@@ -264,6 +266,7 @@ impl Account {
         self.softirq.arrival.store(0, Relaxed);
     }
 
+    #[inline]
     fn thread_ends(&self, task: TaskView<'_>) {
         if !self.is_sampling() {
             return;
