@@ -6,6 +6,7 @@
  */
 #include <linux/debugfs.h>
 #include <linux/gfp.h>
+#include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/sched.h>
@@ -50,6 +51,16 @@ static noinline notrace void *nothing(void)
 	return NULL;
 }
 
+/* The kernel warns where it has no memory for the static keys of a module: such an allocation is none of those that are counted. */
+static bool is_for_static_keys(struct pt_regs *regs)
+{
+	char caller[KSYM_SYMBOL_LEN];
+
+	sprint_symbol_no_offset(caller, regs_get_kernel_stack_nth(regs, 0));
+	return !strncmp(caller, "jump_label_", strlen("jump_label_"));
+}
+NOKPROBE_SYMBOL(is_for_static_keys);
+
 static int refuse(struct kprobe *probe, struct pt_regs *regs)
 {
 	struct allocator *allocator = container_of(probe, struct allocator, probe);
@@ -57,6 +68,8 @@ static int refuse(struct kprobe *probe, struct pt_regs *regs)
 	if (current != READ_ONCE(armed) || !in_task() || !left)
 		return 0;
 	if (regs_get_kernel_argument(regs, allocator->flags) & __GFP_NOFAIL)
+		return 0;
+	if (is_for_static_keys(regs))
 		return 0;
 	if (--left)
 		return 0;
