@@ -150,28 +150,27 @@ pub(crate) fn late(tracer: &[u8]) {
 /// an allocated snapshot, and all get the `triggers` of `trace_trigger=`. Boot. Errors are logged, and
 /// the instance is then missing or incomplete.
 pub(crate) fn instances<'a>(
-    parameters: impl Iterator<Item = &'a [u8]> + Clone,
+    parameters: impl Iterator<Item = &'a [u8]>,
     snapshots: impl Iterator<Item = &'a [u8]> + Clone,
     triggers: &[u8],
 ) {
-    let parameters = parameters.filter(|text| !text.is_empty());
-    for text in parameters.clone() {
+    let mut made = KVec::new();
+    for text in parameters.filter(|text| !text.is_empty()) {
         let wanted = BootInstance::parse(text);
         let snapshot = snapshots.clone().any(|name| name == wanted.name);
-        match boot_instance(&wanted, snapshot) {
-            Ok(instance) => set_triggers(&instance, triggers),
-            Err(error) => pr_warn!("instance {} not made: {:?}\n", Text(wanted.name), error),
+        let instance = boot_instance(&wanted, snapshot).and_then(|instance| {
+            set_triggers(&instance, triggers);
+            Ok(made.push((wanted, instance), GFP_KERNEL)?)
+        });
+        if let Err(error) = instance {
+            pr_warn!("instance {} not made: {:?}\n", Text(wanted.name), error);
         }
     }
     // This comes last: an instance may hold a copy of another one's events, made before that one
     // records.
-    parameters
-        .map(BootInstance::parse)
-        .filter(|wanted| wanted.events().next().is_some())
-        .for_each(|wanted| {
-            let Some(instance) = list::find(wanted.name) else {
-                return;
-            };
+    made.iter()
+        .filter(|(wanted, _)| wanted.events().next().is_some())
+        .for_each(|(wanted, instance)| {
             if let Err(error) = instance.expand() {
                 pr_warn!(
                     "instance {} has a small buffer: {:?}\n",
@@ -179,7 +178,7 @@ pub(crate) fn instances<'a>(
                     error
                 );
             }
-            enable_events(&instance, wanted.events());
+            enable_events(instance, wanted.events());
         });
 }
 

@@ -384,11 +384,19 @@ pub(crate) fn remove_later(instance: &Arc<Instance>) {
 
 /// Creates `instances/` with the directories of the instances that were created at boot. Once,
 /// after tracefs was registered. `ENOMEM`, and the errors of creating a directory.
+///
+/// An instance whose directory cannot be created, as its name has a slash, is logged and goes on
+/// without.
 pub(crate) fn create_directory(root: &Dir) -> Result {
     let mut directories = DIRECTORIES.as_ref().ok_or(ENODEV)?.lock();
     let parent = root.create_instance_dir::<Users>(c"instances")?;
     for (instance, directory) in directories.made.iter_mut() {
-        *directory = Some(populate(&parent, instance)?);
+        *directory = populate(&parent, instance)
+            .inspect_err(|error| {
+                let name = instance.name().unwrap_or(c"");
+                pr_warn!("instance {name} has no directory: {error:?}\n");
+            })
+            .ok();
     }
     directories.parent = Some(parent);
     HAS_DIRECTORY.store(true, Relaxed);
