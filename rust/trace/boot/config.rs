@@ -96,7 +96,7 @@ fn apply_to(instance: &Arc<Instance>, at: Key<'_>) {
         attempt("buffer_size", text, |text| {
             let (size, _) = number::size(text);
             // As in C, a size below a page is complained of and gives the smallest buffer.
-            instance.resize(None, size.try_into()?)?;
+            instance.resize(None, size.max(1).try_into()?)?;
             if size < PAGE_SIZE as u64 {
                 return Err(EINVAL);
             }
