@@ -72,6 +72,14 @@ impl PreemptCount {
         self.minus(cfg!(CONFIG_PREEMPT_COUNT))
     }
 
+    /// The count as it was before the recursion guard turned preemption off, which nothing else has
+    /// done since.
+    #[cfg(CONFIG_FUNCTION_TRACER)]
+    #[inline(always)]
+    pub(crate) fn before_recursion_guard(self) -> Self {
+        self.minus(cfg!(CONFIG_PREEMPT_COUNT))
+    }
+
     /// Turned off once less, if `once`.
     #[inline(always)]
     fn minus(self, once: bool) -> Self {

@@ -68,6 +68,12 @@ impl Context {
         Self::of_count(PreemptCount::read().before(stay)).rest()
     }
 
+    /// The complete context of what was hit, in a callback around which the recursion guard is taken.
+    #[cfg(CONFIG_FUNCTION_TRACER)]
+    pub(crate) fn capture_in_callback() -> Self {
+        Self::of_count(PreemptCount::read().before_recursion_guard()).rest()
+    }
+
     #[inline(always)]
     fn of_count(count: PreemptCount) -> Self {
         let irqs = if context::irqs_off() {

@@ -5,6 +5,7 @@
 use super::command::{read_count, Action, Command, SiteCount};
 use crate::core::format::Out;
 use crate::core::parse::command::Count;
+use crate::trace::buffer::entry::Context;
 use crate::trace::instance::Instance;
 use crate::trace::tasks::stack;
 use core::fmt;
@@ -28,7 +29,8 @@ impl Command for StackTrace {
 impl Action for StackTrace {
     fn hit(&self, instance: &Instance, site: &SiteCount) {
         if instance.tracing_on() && site.count.spend_signed() {
-            stack::record(instance.buffer(), site.addr);
+            let context = Context::capture_in_callback();
+            stack::record_in(instance.buffer(), context, site.addr);
         }
     }
 

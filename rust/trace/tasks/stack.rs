@@ -54,14 +54,9 @@ pub(crate) fn init() -> Result {
     Ok(())
 }
 
-/// Records the stack from the frame at `from` on: a patch site that was just hit, or a return
-/// address. Frames below it belong to the tracer. If there is no such frame, records the whole
-/// stack. Any context.
-pub(crate) fn record(buffer: &Buffer, from: usize) {
-    record_in(buffer, Context::capture_all(), from);
-}
-
-/// As [`record`], without the first `skip` frames. Any context.
+/// Records the stack from the frame at `from`, a return address, on, without the first `skip` frames of
+/// that. Frames below it belong to the tracer. If there is no such frame, records the stack without its
+/// first `skip` frames. Any context.
 pub(crate) fn record_skipping(buffer: &Buffer, from: usize, skip: usize) {
     write(buffer, Context::capture_all(), |calls| {
         frame_of(calls, from).saturating_add(skip)
@@ -89,8 +84,10 @@ pub(crate) fn record_of(buffer: &Buffer, context: Context, caller: &Caller) {
     stacks.with_caller(caller, |calls| write_calls(buffer, context, calls));
 }
 
-/// As [`record`], for an entry that was made in `context`. A trampoline that was made for an ops is
-/// recorded, too; its frame reads `[FTRACE TRAMPOLINE]`. Any context.
+/// Records the stack for an entry that was made in `context`, from the frame at `from` on: a patch site
+/// that was just hit. Frames below it belong to the tracer. If there is no such frame, records the whole
+/// stack. A trampoline that was made for an ops is recorded, too; its frame reads
+/// `[FTRACE TRAMPOLINE]`. Any context.
 ///
 /// It is inlined because each frame of the tracer must be unwound, too.
 #[inline(always)]
