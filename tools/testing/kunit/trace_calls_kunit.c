@@ -43,6 +43,8 @@ static void stops(struct kunit *test)
 	static void (*stop)(void), (*start)(void);
 	static const struct internal functions[] = { { &stop, "tracing_stop" }, { &start, "tracing_start" } };
 
+	if (IS_ENABLED(CONFIG_CFI))
+		kunit_skip(test, "a function whose address the kernel itself does not take may not be called by it");
 	KUNIT_ASSERT_EQ(test, find_internal(functions, ARRAY_SIZE(functions)), 0);
 	stop();
 	stop();
