@@ -34,11 +34,12 @@ pub(crate) extern "C" fn early_trace_init() {
     ];
     // SAFETY: there is no other call. What is called at an oops finds no instance, or the top one.
     unsafe { bindings::rtrace_register_dump_notifiers() };
+    let size = given(bindings::rtrace_param_RTRACE_PARAM_BUFFER_SIZE);
     boot::early(&boot::Parameters {
         tracer: given(bindings::rtrace_param_RTRACE_PARAM_TRACER).last(),
         clock: given(bindings::rtrace_param_RTRACE_PARAM_CLOCK).last(),
         options: given(bindings::rtrace_param_RTRACE_PARAM_OPTIONS).last(),
-        size: given(bindings::rtrace_param_RTRACE_PARAM_BUFFER_SIZE).last(),
+        size: size.is_given().then(|| size.last()),
         threshold: given(bindings::rtrace_param_RTRACE_PARAM_THRESHOLD).last(),
         // With `=name` it is for an instance.
         snapshot: snapshot

@@ -83,8 +83,8 @@ pub(crate) struct Parameters<'a> {
     pub(crate) clock: &'a [u8],
     /// `trace_options=`
     pub(crate) options: &'a [u8],
-    /// `trace_buf_size=`
-    pub(crate) size: &'a [u8],
+    /// `trace_buf_size=`; `None` without it, since C takes an empty one for 0.
+    pub(crate) size: Option<&'a [u8]>,
     /// `tracing_thresh=`
     pub(crate) threshold: &'a [u8],
     /// Whether `alloc_snapshot` or `ftrace_boot_snapshot` asks for a snapshot of the top instance.
@@ -94,12 +94,7 @@ pub(crate) struct Parameters<'a> {
 /// Creates the top instance and applies the parameters. Early boot: one CPU, allocation works, long
 /// sleeps are not allowed. Errors are logged, and the setting then keeps its default.
 pub(crate) fn early(parameters: &Parameters<'_>) {
-    let size = if parameters.size.is_empty() {
-        SIZE
-    } else {
-        buffer_size(parameters.size)
-    };
-    let top = match make(size) {
+    let top = match make(parameters.size.map_or(SIZE, buffer_size)) {
         Ok(top) => top,
         Err(error) => return pr_err!("no memory for tracing: {:?}\n", error),
     };
@@ -158,12 +153,18 @@ pub(crate) fn instances<'a>(
     for text in parameters.filter(|text| !text.is_empty()) {
         let wanted = BootInstance::parse(text);
         let snapshot = snapshots.clone().any(|name| name == wanted.name);
-        let instance = boot_instance(&wanted, snapshot).and_then(|instance| {
-            set_triggers(&instance, triggers);
-            Ok(made.push((wanted, instance), GFP_KERNEL)?)
-        });
-        if let Err(error) = instance {
-            pr_warn!("instance {} not made: {:?}\n", Text(wanted.name), error);
+        let room = made.reserve(1, GFP_KERNEL).map_err(Error::from);
+        match room.and_then(|()| boot_instance(&wanted, snapshot)) {
+            Ok(instance) => {
+                set_triggers(&instance, triggers);
+                // This cannot fail: the room was reserved.
+                let _ = made.push_within_capacity((wanted, instance));
+            }
+            Err(error) => pr_warn!(
+                "instance {} is missing or incomplete: {:?}\n",
+                Text(wanted.name),
+                error
+            ),
         }
     }
     // This comes last: an instance may hold a copy of another one's events, made before that one
@@ -372,11 +373,8 @@ fn set_option(instance: &Arc<Instance>, request: &Request<'_>) -> Result {
     }
 }
 
-/// The size that `trace_buf_size=` gives, at least [`LEAST`]; [`SIZE`] without it.
+/// The size that the text of `trace_buf_size=` gives, at least [`LEAST`].
 fn buffer_size(text: &[u8]) -> usize {
-    if text.is_empty() {
-        return SIZE;
-    }
     // What follows the size does not matter, as in C.
     let (bytes, _) = number::size(text);
     usize::try_from(bytes).map_or(SIZE, |bytes| bytes.max(LEAST))

@@ -52,9 +52,10 @@ struct Refill;
 
 impl Run for Refill {
     fn run(&self) {
-        // Without memory the functions of some task are counted as overrun until the next attempt.
+        // Without memory the functions of some task are counted as overrun until the next attempt. So
+        // the reserves for atomic contexts may be used: it is a page for a task at most.
         if let Some(spare) = SPARE.as_ref() {
-            let _ = spare.fill(GFP_NOWAIT);
+            let _ = spare.fill(GFP_ATOMIC | kernel::alloc::flags::__GFP_NOWARN);
         }
     }
 }
