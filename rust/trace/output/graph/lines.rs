@@ -90,7 +90,8 @@ pub(super) fn write_record(
 }
 
 /// The return of `func`, if it is the next event of the CPU after the call in `record`. The return
-/// is consumed then.
+/// is consumed then. Behind lost events it is the return of another call, and the loss would not be
+/// told.
 fn leaf(
     record: &Record<'_>,
     func: usize,
@@ -98,6 +99,7 @@ fn leaf(
 ) -> Option<FuncgraphExit> {
     let next = neighbours
         .next_on_cpu()
+        .filter(|next| next.lost.is_none())
         .filter(|next| next.id() == FuncgraphExit::ID && next.pid() == record.pid())?;
     let ret = FuncgraphExit::parse(next.data)
         .ok()
