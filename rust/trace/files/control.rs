@@ -9,6 +9,7 @@ use super::listing::through_memory;
 use super::{Node, Place};
 use crate::core::format;
 use crate::core::format::Out;
+use crate::core::parse::parser::Parser;
 use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, ReadCall, WriteCall};
 use crate::kernel::fs::seq_file::{Cursor, Rows, SeqOut};
 #[cfg(all(CONFIG_FSNOTIFY, CONFIG_TRACER_MAX_TRACE))]
@@ -16,7 +17,7 @@ use crate::kernel::fs::watched::Watched;
 use core::{fmt, ops::Deref};
 #[cfg(all(CONFIG_FSNOTIFY, CONFIG_TRACER_MAX_TRACE))]
 use kernel::sync::Arc;
-use kernel::{alloc::AllocError, prelude::*};
+use kernel::{alloc::AllocError, page::PAGE_SIZE, prelude::*};
 
 /// A file with a short text.
 pub(crate) trait Control: Send + Sync {
@@ -246,6 +247,30 @@ pub(crate) fn errno(error: format::Error) -> Error {
 /// The errno for a formatting function that fails only when `out` has no memory: `ENOMEM`.
 pub(crate) fn shown(result: fmt::Result) -> Result {
     result.map_err(|fmt::Error| ENOMEM)
+}
+
+/// Feeds `parser` the bytes of a write up to the end of the next token, a page at a time: a page's end
+/// ends no token. Returns how many bytes it took. Task context, may sleep.
+///
+/// # Errors
+///
+/// `EINVAL` for a token that is too long, `EFAULT`, `ENOMEM`.
+pub(super) fn feed_token<const ROOM: usize>(
+    parser: &mut Parser<ROOM>,
+    call: &mut WriteCall<'_>,
+) -> Result<usize> {
+    let mut used = 0usize;
+    loop {
+        let mut text = KVec::from_elem(0, call.len().min(PAGE_SIZE), GFP_KERNEL)?;
+        call.reader().read_slice(&mut text)?;
+        let taken = parser.feed(&text).map_err(errno)?;
+        used = used.wrapping_add(taken);
+        // A token goes on, or comes, in the next page. A NUL ends even an empty one.
+        let goes_on = taken == text.len() && !text.ends_with(b"\0");
+        if call.len() == 0 || !goes_on || parser.is_ready() {
+            return Ok(used);
+        }
+    }
 }
 
 /// Bytes of a list of numbers that are taken at once.

@@ -2,7 +2,7 @@
 
 //! `set_event` and `available_events`: events by name.
 
-use super::super::control::errno;
+use super::super::control::feed_token;
 use super::super::{Node, Place};
 use super::event_list::{self, EventList};
 use crate::core::format::Out;
@@ -12,7 +12,6 @@ use crate::kernel::fs::seq_file::{Cursor, Rows};
 use crate::trace::events::matching::Match;
 use crate::trace::events::registry::{self, Event, Registry};
 use core::fmt;
-use kernel::page::PAGE_SIZE;
 use kernel::prelude::*;
 
 /// Bytes for an event's name with its prefix, its suffix and the final NUL.
@@ -109,10 +108,8 @@ impl OpenFile for OpenSetEvent {
         }
         let instance = &self.0.instance;
         instance.expand()?;
-        let mut text = KVec::from_elem(0, call.len().min(PAGE_SIZE), GFP_KERNEL)?;
-        call.reader().read_slice(&mut text)?;
         let mut parser = Parser::<ROOM>::new();
-        let used = parser.feed(&text).map_err(errno)?;
+        let used = feed_token(&mut parser, call)?;
         // The end of a write also ends a name.
         parser.finish();
         if let Some(word) = parser.take() {

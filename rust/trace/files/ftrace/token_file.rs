@@ -9,9 +9,9 @@ use crate::core::parse::parser::Parser;
 use crate::kernel::fs::pseudo_fs::{OpenFile, Opening, WriteCall};
 use crate::kernel::fs::seq_file::{Cursor, Rows, SeqOut};
 use crate::kernel::kallsyms::SYMBOL_TOKEN;
-use crate::trace::files::control::errno;
+use crate::trace::files::control::feed_token;
 use core::fmt;
-use kernel::{new_mutex, page::PAGE_SIZE, prelude::*, sync::Mutex};
+use kernel::{new_mutex, prelude::*, sync::Mutex};
 
 /// Room for one token: a symbol with offset and module as C prints it, and some spare bytes.
 const ROOM: usize = SYMBOL_TOKEN;
@@ -137,14 +137,6 @@ struct TokenFile<E> {
     takes_effect: bool,
 }
 
-/// Copies the written bytes from user memory, at most a page. Task context, sleeps. `EFAULT`,
-/// `ENOMEM`.
-fn read(call: &mut WriteCall<'_>) -> Result<KVec<u8>> {
-    let mut text = KVec::from_elem(0, call.len().min(PAGE_SIZE), GFP_KERNEL)?;
-    call.reader().read_slice(&mut text)?;
-    Ok(text)
-}
-
 impl<E> TokenFile<E> {
     /// A file that changes `edit`. Task context, may sleep. `ENOMEM`.
     fn new(edit: E) -> Result<Self> {
@@ -161,7 +153,7 @@ impl<E> TokenFile<E> {
     ///
     /// # Errors
     ///
-    /// `EINVAL` for a token that is too long, those of [`read`], and those of `apply`.
+    /// Those of [`feed_token`], and those of `apply`.
     fn take(
         &mut self,
         call: &mut WriteCall<'_>,
@@ -170,17 +162,7 @@ impl<E> TokenFile<E> {
         if *call.pos == 0 {
             self.parser.clear();
         }
-        let mut used = 0usize;
-        loop {
-            let text = read(call)?;
-            let taken = self.parser.feed(&text).map_err(errno)?;
-            used = used.wrapping_add(taken);
-            // A token goes on, or comes, in the next page. A NUL ends even an empty one.
-            let goes_on = taken == text.len() && !text.ends_with(b"\0");
-            if call.len() == 0 || !goes_on || self.parser.is_ready() {
-                break;
-            }
-        }
+        let used = feed_token(&mut self.parser, call)?;
         *call.pos = call.pos.wrapping_add(used as i64);
         if let Some(word) = self.parser.take() {
             apply(&mut self.edit, word)?;
