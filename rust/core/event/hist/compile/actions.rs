@@ -30,18 +30,23 @@ pub fn compile_actions(
     Ok(())
 }
 
+/// Bytes of a pointer.
+const POINTER: usize = 8;
+
 /// Whether a synthetic event's field takes the value of `node`.
 fn takes(field: &Parameter, node: &Node) -> bool {
-    field.form == node.form
-        && match field.form {
-            Form::Stack => true,
-            Form::Text if field.dynamic => true,
-            Form::Text => field.ty == node.ty || field.size == usize::from(node.size),
-            Form::Number => {
-                let same = (field.size, field.signed) == (usize::from(node.size), node.signed);
-                field.ty == node.ty || same
-            }
+    let size = usize::from(node.size);
+    match (field.form, node.form) {
+        (Form::Stack, Form::Stack) => true,
+        (Form::Text, Form::Text) if field.dynamic => true,
+        (Form::Text, Form::Text) => field.ty == node.ty || field.size == size,
+        // The address of a text, such as `const char *filename` of a system call.
+        (Form::Text, Form::Number) if field.dynamic => size == POINTER,
+        (Form::Number, Form::Number) => {
+            field.ty == node.ty || (field.size, field.signed) == (size, node.signed)
         }
+        _ => false,
+    }
 }
 
 /// The event and the name in a parameter.
