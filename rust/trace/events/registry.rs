@@ -424,6 +424,9 @@ impl Registry {
         self.instances
             .iter_mut()
             .for_each(InstanceEvents::end_saving);
+        // They look again when the mutex is free, and the event is gone by then.
+        #[cfg(CONFIG_HIST_TRIGGERS)]
+        super::trigger::hist::waiting::notify();
         Ok(was_enabled)
     }
 

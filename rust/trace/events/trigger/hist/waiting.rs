@@ -55,9 +55,9 @@ pub(crate) fn wait<'f>(call: &PollCall<'f>) {
     }
 }
 
-/// Wakes the pollers, after a hit was counted. Any context.
+/// Wakes the pollers, after a hit was counted, or when an event goes. Any context.
 #[inline(always)]
-pub(super) fn notify() {
+pub(crate) fn notify() {
     if relaxed::load(&MARK) {
         wake();
     }
