@@ -42,6 +42,8 @@ pub struct Iter<S> {
     sequence: Option<Sequence>,
     /// The number of the next event, to detect missed events.
     next_event: u64,
+    /// How many events had been overwritten in all before the copy was made.
+    overrun: u64,
     missed: u64,
     /// The number of the first event that is not returned any more.
     limit: Option<u64>,
@@ -65,6 +67,7 @@ impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
             found: None,
             sequence: None,
             next_event: 0,
+            overrun: 0,
             missed: 0,
             limit: None,
         }
@@ -248,10 +251,20 @@ impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
         }
     }
 
-    /// Copies more records: of the same sub-buffer if it has grown, otherwise of the next one,
-    /// otherwise of the oldest.
+    /// [`Self::refill_from`], and takes down how many events had been overwritten before.
     #[inline(never)]
     fn refill(&mut self, reader: &Reader<'_>) -> bool {
+        let overrun = reader.buffer.commit.overrun.get();
+        let filled = self.refill_from(reader);
+        if filled {
+            self.overrun = overrun;
+        }
+        filled
+    }
+
+    /// Copies more records: of the same sub-buffer if it has grown, otherwise of the next one,
+    /// otherwise of the oldest.
+    fn refill_from(&mut self, reader: &Reader<'_>) -> bool {
         let buffer = reader.buffer;
         // A part of a sub-buffer would end within an event, and the iterator could not move on
         // there.
@@ -313,14 +326,18 @@ impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
         false
     }
 
-    /// Moves to the position of the reader.
+    /// Moves to the position of the reader. What that has read in between is not missed; what was
+    /// overwritten is.
     fn start_at(&mut self, reader: &Reader<'_>, own: &SubBuffer) -> Sequence {
         let number = reader.number();
         self.missed = match self.sequence {
             None => reader.state.lost,
-            Some(_) => self
-                .missed
-                .wrapping_add(number.wrapping_sub(self.next_event)),
+            Some(_) => {
+                let overrun = reader.buffer.commit.overrun.get();
+                let gone = number.wrapping_sub(self.next_event);
+                let overwritten = overrun.wrapping_sub(self.overrun).min(gone);
+                self.missed.wrapping_add(overwritten)
+            }
         };
         self.next_event = number;
         self.sequence = Some(own.sequence());

@@ -243,8 +243,10 @@ impl Pipe {
             let (current, line) = (ahead.current, line.as_bytes());
             let fits = line.len() <= text.room();
             // An event whose line does not fit stays in the buffer, unless the tracer has already
-            // consumed it to see the next event.
-            let mine = current.is_none_or(|head| fits && cursor.pass(cpu, &head));
+            // consumed it to see the next event, or prints a line by the ones before: it would print
+            // this one otherwise the second time.
+            let takes = fits || self.output.is_some();
+            let mine = current.is_none_or(|head| takes && cursor.pass(cpu, &head));
             if fits && mine {
                 let _ = text.bytes(line);
             } else if !fits {
