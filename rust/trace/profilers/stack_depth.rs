@@ -12,7 +12,7 @@
 //! Locks: [`Switch`]'s mutex, then those of ops. [`DEEPEST`] is taken with the tracer off on this
 //! CPU, as what unwinds is traced itself.
 
-use crate::kernel::context::{PreemptCount, PreemptOff};
+use crate::kernel::context::{with_interrupts_off, PreemptCount, PreemptOff};
 use crate::kernel::raw_lock::RawLock;
 use crate::kernel::stack::{self, Own};
 use crate::trace::ftrace::arch::{Arch, Machine};
@@ -109,18 +109,21 @@ fn deeper(at: usize, ip: usize) {
         return;
     }
     Own::with(at, |own| {
-        // Unwinding is traced; `_disabled` keeps this CPU's hits away.
-        let mut deepest = DEEPEST.lock().around_traced();
-        // Somebody else may have been faster.
-        if own.depth(0) <= MAX.load(Relaxed) {
-            return;
-        }
-        MAX.store(own.depth(0), Relaxed);
-        let (stack, calls) = &mut *deepest;
-        keep(own, ip, stack, calls);
-        if own.is_overrun() {
-            overrun(stack);
-        }
+        // Unwinding may come to code that wants to know from lockdep that interrupts are off.
+        with_interrupts_off(|| {
+            // Unwinding is traced; `_disabled` keeps this CPU's hits away.
+            let mut deepest = DEEPEST.lock().around_traced();
+            // Somebody else may have been faster.
+            if own.depth(0) <= MAX.load(Relaxed) {
+                return;
+            }
+            MAX.store(own.depth(0), Relaxed);
+            let (stack, calls) = &mut *deepest;
+            keep(own, ip, stack, calls);
+            if own.is_overrun() {
+                overrun(stack);
+            }
+        });
     });
 }
 

@@ -277,19 +277,22 @@ impl CriticalTimings {
         end: usize,
         own: usize,
     ) {
-        // Unwinding and waking are traced; this CPU's section is neither open nor closed meanwhile, and
-        // functions are not looked at.
-        let _alone = self.reporting.lock().around_traced();
-        // While this waited, another CPU may have reported a longer one.
-        if self.latency.is_worse(latency) {
-            self.record_any(context, own, end);
-            stack::record_after(self.instance.buffer(), context, ip);
-            let reports = self.reports.load(Relaxed);
-            if here.reports.load(Relaxed) == reports {
-                self.keep(here, latency, end);
-                self.reports.store(reports.wrapping_add(1), Relaxed);
+        // Unwinding may come to code that wants to know from lockdep that interrupts are off.
+        context::with_interrupts_off(|| {
+            // Unwinding and waking are traced; this CPU's section is neither open nor closed meanwhile,
+            // and functions are not looked at.
+            let _alone = self.reporting.lock().around_traced();
+            // While this waited, another CPU may have reported a longer one.
+            if self.latency.is_worse(latency) {
+                self.record_any(context, own, end);
+                stack::record_after(self.instance.buffer(), context, ip);
+                let reports = self.reports.load(Relaxed);
+                if here.reports.load(Relaxed) == reports {
+                    self.keep(here, latency, end);
+                    self.reports.store(reports.wrapping_add(1), Relaxed);
+                }
             }
-        }
+        });
     }
 
     /// Keeps the trace of this CPU as that of the section `here`, which lasted until `end`.
