@@ -262,32 +262,35 @@ impl CpuBuffer {
         unsafe { self.reader().reset() };
     }
 
-    /// Clears everything except the reader's state. Preconditions as [`reset`](Self::reset); the
-    /// caller has checked them.
-    pub(super) fn reset_ring(&self) {
+    /// Clears everything except the reader's state, where `reader` is the reader's sub-buffer.
+    /// Preconditions as [`reset`](Self::reset); the caller has checked them.
+    pub(super) fn reset_ring(&self, reader: u64) {
         let nr_slots = self.setup.nr_slots as u64;
+        // The last sub-buffer is in the slot that would be the reader's.
+        let in_slot = |slot| if slot == reader { nr_slots } else { slot };
+        let first = in_slot(0);
         for slot in 0..nr_slots {
             let tag = if slot == 0 {
-                Tag::used(0, Sequence(1))
+                Tag::used(first, Sequence(1))
             } else {
-                Tag::empty(slot)
+                Tag::empty(in_slot(slot))
             };
             self.slot(slot).0.store_relaxed(tag.0);
         }
         for id in 0..=nr_slots {
             let sub_buffer = self.sub_buffer(id);
             sub_buffer.sealed.set(Position::new(id, 0, 0).0);
-            sub_buffer.sequence.set(if id == 0 { 1 } else { 0 });
+            sub_buffer.sequence.set(if id == first { 1 } else { 0 });
             sub_buffer.slot.set(0);
             sub_buffer.first_event.set(0);
             sub_buffer.first_byte.set(0);
         }
         // The reader's sub-buffer has number 0. It is read to its end, and number 1 follows in slot
         // 0.
-        self.sub_buffer(nr_slots).slot.set(nr_slots - 1);
+        self.sub_buffer(reader).slot.set(nr_slots - 1);
 
         self.setup.context.set(0);
-        self.write.position.set(Position::new(0, 0, 0).0);
+        self.write.position.set(Position::new(first, 0, 0).0);
         self.write.stamp.set(0);
         self.write.stamp_position.set(Position::NONE.0);
         let commit = &self.commit;
@@ -305,7 +308,7 @@ impl CpuBuffer {
         for count in [&self.read.events, &self.read.bytes, &self.read.sub_buffers] {
             count.store_relaxed(0);
         }
-        commit.commit.store_release(Position::new(0, 0, 0).0);
+        commit.commit.store_release(Position::new(first, 0, 0).0);
     }
 
     /// Stops recording. Calls nest: each one is undone by one [`enable`](Self::enable).

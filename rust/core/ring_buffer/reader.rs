@@ -72,15 +72,16 @@ impl CpuBuffer {
 }
 
 impl<'a> Reader<'a> {
-    /// Clears the buffer and all counts. The settings stay.
+    /// Clears the buffer and all counts. The settings stay, and so does the reader's sub-buffer: who
+    /// has the buffer mapped sees another one only after [`mapped_page`](Self::mapped_page).
     ///
     /// # Safety
     ///
     /// No writer is active or can become active during the call (recording disabled and a grace
     /// period waited for). No [`Resize`](super::Resize) of the buffer is under way.
     pub unsafe fn reset(&mut self) {
-        *self.state = ReaderState::new(self.buffer.nr_slots().into());
-        self.buffer.reset_ring();
+        *self.state = ReaderState::new(self.state.id);
+        self.buffer.reset_ring(self.state.id);
     }
 
     /// The next event, without moving on. `None` if there is none yet.

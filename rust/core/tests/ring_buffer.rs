@@ -237,6 +237,42 @@ fn the_time_of_the_oldest_event_is_found_without_taking_anything() {
 }
 
 #[test]
+fn emptying_leaves_the_reader_its_sub_buffer() {
+    let memory = Memory::new(4, 128);
+    let clock = Clock::default();
+    let mut shown = std::collections::BTreeSet::new();
+    for round in 0..20 {
+        for i in 0..30 {
+            assert!(write(&memory, &clock, i));
+        }
+        for _ in 0..round % 6 {
+            memory.reader().mapped_page();
+        }
+        let page = memory.reader().shown_page();
+        // SAFETY: one thread, which neither writes nor reads now.
+        unsafe { memory.buffer().reset() };
+        let mut reader = memory.reader();
+        assert_eq!(
+            (reader.shown_page().id, reader.shown_page().read),
+            (page.id, 0)
+        );
+        shown.insert(page.id);
+        let mut ids: Vec<u32> = reader.ids().collect();
+        ids.sort();
+        assert_eq!(ids, [0, 1, 2, 3, 4]);
+        assert!(reader.consume().is_none());
+        for i in 0..12 {
+            assert!(write(&memory, &clock, i));
+        }
+        for i in 0..12 {
+            assert_eq!(value(reader.consume().unwrap().payload), i);
+        }
+        assert!(reader.consume().is_none());
+    }
+    assert!(shown.len() > 2, "{shown:?}");
+}
+
+#[test]
 fn a_limited_iterator_ends_where_it_began_whatever_is_written() {
     let memory = Memory::new(4, 128);
     let clock = Clock::default();
