@@ -70,7 +70,7 @@ void rtrace_sample_threshold(u64 start, u64 duration, u64 interference)
 	trace_sample_threshold(start, duration, interference);
 }
 
-void rtrace_osnoise_panic(unsigned int cpu, const char *exception)
+void __noreturn rtrace_osnoise_panic(unsigned int cpu, const char *exception)
 {
 	if (exception)
 		panic("tracer hit on cpu %d due to exception: %s\n", cpu, exception);

@@ -28,6 +28,6 @@ void rtrace_nmi_noise(u64 start, u64 duration);
 void rtrace_sample_threshold(u64 start, u64 duration, u64 interference);
 
 /* Panics with the message that @cpu has met a condition to stop; with one about an exception if there is one. */
-void rtrace_osnoise_panic(unsigned int cpu, const char *exception);
+void __noreturn rtrace_osnoise_panic(unsigned int cpu, const char *exception);
 
 #endif

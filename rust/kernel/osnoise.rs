@@ -80,10 +80,10 @@ pub(crate) fn sample_threshold(start: u64, duration: u64, interference: u64) {
 }
 
 /// Ends the kernel: `cpu` has met a condition to stop, or an exception.
-pub(crate) fn panic(cpu: u32, exception: Option<&CStr>) {
+pub(crate) fn panic(cpu: u32, exception: Option<&CStr>) -> ! {
     let exception = exception.map_or(ptr::null(), |text| text.as_char_ptr());
     // SAFETY: null or a live string.
-    unsafe { bindings::rtrace_osnoise_panic(cpu, exception) };
+    unsafe { bindings::rtrace_osnoise_panic(cpu, exception) }
 }
 
 /// While it lives, the interrupts of the architecture call `osnoise_trace_irq_entry()` and

@@ -357,7 +357,6 @@ impl BufferIter {
 
 impl Source for BufferIter {
     #[inline]
-    #[inline]
     fn peek(&mut self, cpu: CpuId) -> Option<u64> {
         let at = self.iters.get(cpu.as_u32() as usize)?.as_ref()?;
         at.next.or_else(|| self.look(cpu))
