@@ -306,7 +306,10 @@ fn known_entry() -> Vec<u8> {
 /// Does a list of CPUs have a quote behind the line's end that ends it? The quotes of a whole filter
 /// may be balanced then, and those of a predicate alone not.
 fn has_quote_in_cpu_list(text: &[u8]) -> bool {
-    let lists = text.windows(5).enumerate().filter(|(_, part)| part == b"CPUS{");
+    let lists = text
+        .windows(5)
+        .enumerate()
+        .filter(|(_, part)| part == b"CPUS{");
     lists
         .flat_map(|(at, _)| text[at..].iter().take_while(|byte| **byte != b'}'))
         .any(|byte| matches!(byte, b'\'' | b'"'))
