@@ -303,16 +303,16 @@ fn known_entry() -> Vec<u8> {
     entry
 }
 
-/// Does a list of CPUs have a quote behind the line's end that ends it? The quotes of a whole filter
-/// may be balanced then, and those of a predicate alone not.
-fn has_quote_in_cpu_list(text: &[u8]) -> bool {
+/// Does a list of CPUs have a quote or a parenthesis behind the line's end that ends it? Those of a
+/// whole filter may be balanced then, and those of a predicate alone not.
+fn has_pairs_in_cpu_list(text: &[u8]) -> bool {
     let lists = text
         .windows(5)
         .enumerate()
         .filter(|(_, part)| part == b"CPUS{");
     lists
         .flat_map(|(at, _)| text[at..].iter().take_while(|byte| **byte != b'}'))
-        .any(|byte| matches!(byte, b'\'' | b'"'))
+        .any(|byte| matches!(byte, b'\'' | b'"' | b'(' | b')'))
 }
 
 fn evaluate(memory: &Memory, text: &[u8], entry: &[u8]) {
@@ -324,7 +324,7 @@ fn evaluate(memory: &Memory, text: &[u8], entry: &[u8]) {
     }
     // The name of a function ends at a blank only.
     let has_function = text.windows(9).any(|part| part == b".function");
-    if !has_function && !has_quote_in_cpu_list(text) {
+    if !has_function && !has_pairs_in_cpu_list(text) {
         let mut reader = Reader { text, at: 0, entry };
         assert_eq!(reader.any(), passes, "{}", text.escape_ascii());
         assert!(!reader.skip(b"x") && reader.at == text.len());
