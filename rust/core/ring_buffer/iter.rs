@@ -42,7 +42,7 @@ pub struct Iter<S> {
     sequence: Option<Sequence>,
     /// The number of the next event, to detect missed events.
     next_event: u64,
-    /// How many events had been overwritten in all before the copy was made.
+    /// How many events had been overwritten in all before the iterator looked at the buffer last.
     overrun: u64,
     missed: u64,
     /// The number of the first event that is not returned any more.
@@ -256,9 +256,7 @@ impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
     fn refill(&mut self, reader: &Reader<'_>) -> bool {
         let overrun = reader.buffer.commit.overrun.get();
         let filled = self.refill_from(reader);
-        if filled {
-            self.overrun = overrun;
-        }
+        self.overrun = overrun;
         filled
     }
 

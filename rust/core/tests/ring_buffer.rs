@@ -207,6 +207,28 @@ fn an_iterator_leaves_events_there() {
 }
 
 #[test]
+fn an_iterator_does_not_miss_what_a_reader_has_read() {
+    let memory = Memory::new(4, 128);
+    let clock = Clock::default();
+    for i in 0..100 {
+        write(&memory, &clock, i);
+    }
+    assert!(memory.buffer().stats().overrun > 0);
+    let mut reader = memory.reader();
+    while reader.consume().is_some() {}
+    let mut iter = Iter::new(vec![0; 128]);
+    assert!(iter.next(&reader).is_none());
+    for i in 100..104 {
+        write(&memory, &clock, i);
+    }
+    for _ in 0..3 {
+        reader.consume();
+    }
+    let event = iter.next(&reader).unwrap();
+    assert_eq!((value(event.payload), event.lost), (103, 0));
+}
+
+#[test]
 fn the_time_of_the_oldest_event_is_found_without_taking_anything() {
     let memory = Memory::new(4, 128);
     let clock = Clock::default();
