@@ -220,7 +220,8 @@ fn comparison(text: &[u8], entry: &[u8]) -> Option<bool> {
     let is_number = field.kind == Kind::Number && matches!(field.size, 1 | 2 | 4 | 8);
     let digits = rest.find(|c: char| c.is_ascii_digit() || c == '-')?;
     let (operator, digits) = rest.split_at(digits);
-    if !is_number || digits.starts_with('0') {
+    // Of other bases, octal ones with a sign among them, this does not know.
+    if !is_number || digits.trim_start_matches('-').starts_with('0') {
         return None;
     }
     let wanted: i128 = digits.parse().ok()?;
