@@ -25,8 +25,8 @@ pub(crate) trait Measurement: Send + Sync + 'static {
     /// Does it close the gate of the instance's ops while nothing is being measured on any CPU?
     const GATED: bool = false;
 
-    /// False if nothing is being measured on any CPU, where that takes no more than a load to find
-    /// out. Any context.
+    /// False if nothing is being measured on this CPU, where that takes no more than a load to find
+    /// out; else [`Measurement::is_measuring`] says. Any context, preemption may be on.
     #[inline(always)]
     fn may_measure(&self) -> bool {
         true
