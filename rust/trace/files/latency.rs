@@ -7,7 +7,7 @@ use super::Place;
 use crate::core::parse::number;
 #[cfg(all(CONFIG_FSNOTIFY, CONFIG_TRACER_MAX_TRACE))]
 use crate::kernel::fs::watched::Watched;
-use crate::trace::instance::{latency, Instance};
+use crate::trace::instance::{latency, list, Instance};
 use core::fmt::Write;
 use kernel::prelude::*;
 #[cfg(all(CONFIG_FSNOTIFY, CONFIG_TRACER_MAX_TRACE))]
@@ -52,7 +52,8 @@ impl Control for Microseconds {
             }
             Self::Threshold => {
                 latency::set_threshold(nanoseconds);
-                at.instance.refresh_tracer()
+                // It is that of all instances, though the file is at the top.
+                list::all().try_for_each(|instance| instance.refresh_tracer())
             }
         }
     }
