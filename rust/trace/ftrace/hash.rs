@@ -92,6 +92,11 @@ impl SiteSet {
         self.count == 0 && self.pending.is_empty() && !self.emptied
     }
 
+    /// Whether sites went with their module.
+    pub(crate) fn has_lost(&self) -> bool {
+        self.emptied
+    }
+
     /// Takes out the sites whose text goes, or has gone: those for which `stays` is false. If there were
     /// any, the set does not mean everything from then on. `ENOMEM`, the set is then as it was.
     pub(crate) fn lose(&mut self, stays: impl Fn(usize) -> bool) -> Result {

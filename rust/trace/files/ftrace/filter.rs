@@ -97,12 +97,12 @@ impl Shown<'_> {
 }
 
 impl FilterSet {
-    /// The first line for an empty hash. Patterns for modules that are not loaded count as entries
-    /// of `set_ftrace_filter`, but not of `set_ftrace_notrace`.
+    /// The first line for an empty hash. Functions that went with their module count as entries. So do
+    /// patterns for modules that are not loaded in `set_ftrace_filter`, but not in `set_ftrace_notrace`.
     fn headline(&self, list: &List) -> Option<&'static [u8]> {
         match self.which {
             FilterKind::Filter if list.is_default() => Some(b"#### all functions enabled ####\n"),
-            FilterKind::NoTrace if list.sites().is_empty() => {
+            FilterKind::NoTrace if list.sites().is_empty() && !list.has_lost() => {
                 Some(b"#### no functions disabled ####\n")
             }
             _ => None,

@@ -322,6 +322,7 @@ pub(crate) struct List {
     sites: KVVec<Site>,
     patterns: SiteSet,
     everything: bool,
+    has_lost: bool,
 }
 
 impl List {
@@ -335,11 +336,13 @@ impl List {
             sites: KVVec::new(),
             patterns: SiteSet::new(),
             everything: true,
+            has_lost: false,
         };
         let Some(set) = set else {
             return Ok(list);
         };
         list.everything = set.is_empty();
+        list.has_lost = set.has_lost();
         for table in table::under_lock(key) {
             for site in (0..table.len()).filter_map(|i| Site::of(table, i)) {
                 if set.contains(site.addr()) {
@@ -358,6 +361,11 @@ impl List {
     /// No rule at all: everything (filter) or nothing (notrace).
     pub(crate) fn is_default(&self) -> bool {
         self.everything
+    }
+
+    /// Whether sites went with their module.
+    pub(crate) fn has_lost(&self) -> bool {
+        self.has_lost
     }
 
     /// The sites, in the order of their numbers.
