@@ -40,25 +40,35 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Adds bytes. `E2BIG`.
-    fn add(&mut self, bytes: &[u8]) -> Result {
-        let seq = &mut self.0.seq;
-        let end = seq.len.checked_add(bytes.len()).ok_or(E2BIG)?;
-        if end >= seq.size {
-            return Err(E2BIG);
-        }
-        // SAFETY: the caller's memory has `size` bytes, of which so many are free.
-        unsafe {
-            let place = seq.buffer.cast::<u8>().add(seq.len);
-            place.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
-        }
-        seq.len = end;
-        Ok(())
-    }
-
-    /// Adds all of `parts`. `E2BIG`.
+    /// Adds all of `parts`, and an end for who prints the caller's memory. `E2BIG`; nothing can be added
+    /// behind what is missing then.
     fn add_all(&mut self, parts: &[&[u8]]) -> Result {
-        parts.iter().try_for_each(|part| self.add(part))
+        let seq = &mut self.0.seq;
+        let has_room = |&end: &usize| end < seq.size;
+        let end = parts.iter().try_fold(seq.len, |end, part| {
+            end.checked_add(part.len()).filter(has_room)
+        });
+        let start = seq.buffer.cast::<u8>();
+        let Some(end) = end else {
+            if seq.len < seq.size {
+                // SAFETY: the caller's memory has `size` bytes.
+                unsafe { start.add(seq.len).write(0) };
+            }
+            // As `seq_buf_set_overflow()`.
+            seq.len = seq.size.saturating_add(1);
+            return Err(E2BIG);
+        };
+        for part in parts {
+            // SAFETY: the caller's memory has `size` bytes, of which so many are free.
+            unsafe {
+                let place = start.add(seq.len);
+                place.copy_from_nonoverlapping(part.as_ptr(), part.len());
+            }
+            seq.len += part.len();
+        }
+        // SAFETY: `end` is below the size.
+        unsafe { start.add(end).write(0) };
+        Ok(())
     }
 
     /// Counts one more field. `EINVAL` for more than `most`.
@@ -70,11 +80,14 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// The text so far.
-    fn text(&self) -> &[u8] {
+    /// The text so far. `E2BIG` if something is missing.
+    fn text(&self) -> Result<&[u8]> {
         let seq = &self.0.seq;
+        if seq.len > seq.size {
+            return Err(E2BIG);
+        }
         // SAFETY: the caller's memory has `size` bytes, of which `len` were written.
-        unsafe { core::slice::from_raw_parts(seq.buffer.cast::<u8>(), seq.len.min(seq.size)) }
+        Ok(unsafe { core::slice::from_raw_parts(seq.buffer.cast::<u8>(), seq.len) })
     }
 }
 

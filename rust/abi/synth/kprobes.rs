@@ -81,7 +81,7 @@ unsafe extern "C" fn run(cmd: *mut bindings::dynevent_cmd) -> c_int {
     from_result(|| {
         // SAFETY: `cmd` was initialised.
         let text = unsafe { Text::of(cmd, KIND) }?;
-        dynamic::command(text.text(), Some(&Kprobes))?;
+        dynamic::command(text.text()?, Some(&Kprobes))?;
         Ok(0)
     })
 }

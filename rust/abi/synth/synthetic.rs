@@ -166,7 +166,7 @@ unsafe extern "C" fn run(cmd: *mut bindings::dynevent_cmd) -> c_int {
             let module = text.0.private_data;
             (text, Owner::from_raw(module.cast()))
         };
-        let line = text.text().trim_ascii_start();
+        let line = text.text()?.trim_ascii_start();
         synthetic::run(line, owner)?;
         Ok(0)
     })
