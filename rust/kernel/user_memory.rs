@@ -102,3 +102,10 @@ pub(crate) fn write(address: usize, bytes: &[u8]) -> Result {
     let to = UserSlice::new(UserPtr::from_addr(address), bytes.len());
     to.writer().write_slice(bytes)
 }
+
+/// Whether a program can have `size` bytes at `address` at all. Any context.
+#[cfg(CONFIG_USER_EVENTS)]
+pub(crate) fn is_user_memory(address: usize, size: usize) -> bool {
+    // SAFETY: no preconditions.
+    unsafe { bindings::rtrace_is_user_memory(address, size) }
+}

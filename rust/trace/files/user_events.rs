@@ -122,7 +122,7 @@ impl OpenData {
     fn register(&self, address: usize) -> Result<isize> {
         let raw = user_memory::sized::<REGISTER_SIZE>(address, REGISTER_SIZE)?;
         let wanted = Register::parse(&raw).ok_or(EINVAL)?;
-        enablers::check_free(wanted.bit)?;
+        enablers::check_free(wanted.bit, wanted.size)?;
         let text = user_memory::whole_text::<DEFINITION_MAX>(wanted.definition as usize)?;
         let sort = Sort {
             persists: wanted.persists,

@@ -17,6 +17,8 @@ pub struct Bit {
 pub struct Register {
     /// The bit that says whether the event is enabled.
     pub bit: Bit,
+    /// Bytes of the word that it is in.
+    pub size: u8,
     /// Whether the event stays without users.
     pub persists: bool,
     /// Whether events of the same name may have other fields.
@@ -56,6 +58,7 @@ impl Register {
         }
         Some(Self {
             bit: Bit { address, number },
+            size,
             persists: flags & PERSIST != 0,
             is_multi: flags & MULTI_FORMAT != 0,
             definition: u64::from_ne_bytes(part(raw, 16)?),

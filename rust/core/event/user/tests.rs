@@ -260,6 +260,7 @@ fn raw_register(bit: u8, size: u8, flags: u16, address: u64) -> [u8; 28] {
 fn requests() {
     let known = Register::parse(&raw_register(31, 4, 2, 0x1004)).unwrap();
     assert_eq!((known.bit.address, known.bit.number), (0x1004, 31));
+    assert_eq!(known.size, 4);
     assert_eq!((known.is_multi, known.persists), (true, false));
     assert_eq!(known.definition, 0x1234);
     assert!(

@@ -144,7 +144,10 @@ def bad_requests(at):
         errno.E2BIG: [
             (b"ours u32 a", at, {"length": 4097}), (b"ours u32 a", at, {"length": 32, "tail": b"\0\0\1\0"}),
         ],
-        errno.EFAULT: [(b"ours u32 a", kernel, {}), (8, at, {})],
+        # Where no program has memory, the definition is not looked at, and nothing is made that would stay.
+        errno.EFAULT: [
+            (b"ours u32 a", kernel, {}), (8, at, {}), (b"ours:flag u32 a", 1 << 62, {}), (b"ours u32 a", 1 << 62, {"flags": PERSIST}),
+        ],
     }.items():
         for definition, where, rest in rows:
             check(f"{definition} {rest}: {errno.errorcode[number]}",

@@ -19,6 +19,7 @@
 use super::{Held, Shared};
 use crate::core::event::user::request::Bit;
 use crate::kernel::user_event_mm::{Data, UserEventMm};
+use crate::kernel::user_memory::is_user_memory;
 use kernel::new_mutex;
 use kernel::prelude::*;
 use kernel::str::BStr;
@@ -202,22 +203,22 @@ impl Data for Enablers {
     }
 }
 
-/// Where a bit of the current task is. `EFAULT` for an address that no program has.
+/// Where a bit of the current task is. `EFAULT` for an address that the machine has not.
 fn address_of(bit: Bit) -> Result<usize> {
-    let address = usize::try_from(bit.address).map_err(|_| EFAULT)?;
-    match isize::try_from(address) {
-        Ok(_) => Ok(address),
-        Err(_) => Err(EFAULT),
-    }
+    usize::try_from(bit.address).map_err(|_| EFAULT)
 }
 
-/// Whether the current task has such a bit already, or can have none. Task context, sleeps.
+/// Whether the current task has such a bit already, in a word of `size` bytes, or can have none. Task
+/// context, sleeps.
 ///
 /// # Errors
 ///
 /// `EADDRINUSE` if it has it, `EFAULT` for an address that no program has.
-pub(crate) fn check_free(bit: Bit) -> Result {
+pub(crate) fn check_free(bit: Bit, size: u8) -> Result {
     let address = address_of(bit)?;
+    if !is_user_memory(address, size.into()) {
+        return Err(EFAULT);
+    }
     let Some(space) = Space::known() else {
         return Ok(());
     };
