@@ -24,6 +24,7 @@ use kernel::bindings;
 use kernel::container_of;
 use kernel::ffi::{c_char, c_int, c_uchar};
 use kernel::prelude::*;
+use kernel::sync::atomic::{Atomic, Relaxed};
 
 /// `length` bytes at `start`; none where either makes no sense.
 ///
@@ -238,8 +239,17 @@ pub(crate) unsafe extern "C" fn trace_seq_hex_dump(
     done.is_ok().into()
 }
 
-/// Takes memory of the line for the caller to fill in; gives where it begins. Warns where there is
-/// not as much.
+/// As `WARN_ON_ONCE()`: whoever prints an event may come here at each of its entries.
+#[cold]
+fn warn_once() {
+    static WARNED: Atomic<bool> = Atomic::new(false);
+    if !WARNED.xchg(true, Relaxed) {
+        kernel::warn_on!(true);
+    }
+}
+
+/// Takes memory of the line for the caller to fill in; gives where it begins. Warns the first time
+/// that there is not as much.
 ///
 /// # Safety
 ///
@@ -252,7 +262,9 @@ pub(crate) unsafe extern "C" fn trace_seq_acquire(
     // SAFETY: `seq` is a line that this call has to itself.
     let seq = unsafe { TraceSeq::from_raw(seq) };
     let start = seq.end();
-    let _ = kernel::warn_on!(!seq.take(length as usize));
+    if !seq.take(length as usize) {
+        warn_once();
+    }
     start.cast_mut()
 }
 
@@ -508,7 +520,8 @@ pub(crate) unsafe extern "C" fn trace_raw_output_prep(
     let recorded = record
         .first_chunk()
         .map(|id| u16::from_ne_bytes(*id).into());
-    if kernel::warn_on!(recorded != Some(id)) {
+    if recorded != Some(id) {
+        warn_once();
         return bindings::print_line_t_TRACE_TYPE_UNHANDLED as c_int;
     }
     // The line remembers that it is full.
