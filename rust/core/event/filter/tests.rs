@@ -562,6 +562,8 @@ fn functions_of_the_function_event() {
     );
     assert_eq!(rules("(ip == a && ip == b) || ip == c"), None);
     assert_eq!(rules("!(ip == a)"), None);
+    assert_eq!(rules("ip.function == schedule"), None);
+    assert_eq!(rules("ip == a || ip.function != schedule"), None);
     let refused = compile(
         b"u8 == 1",
         &Event { functions: true },
