@@ -320,22 +320,23 @@ fn finished(seq: &TraceSeq) -> bindings::print_line_t {
     }
 }
 
-/// The values and names of a table.
+/// The values and names of a table. A row without a name, as that at the end of the flags of an
+/// allocation, is left out.
 ///
 /// # Safety
 ///
-/// `table` has so many rows, whose names are NUL-terminated.
+/// `table` has so many rows, whose names are null or NUL-terminated.
 unsafe fn names<'a>(
     table: *const bindings::trace_print_flags,
     rows: usize,
 ) -> impl Iterator<Item = (u64, &'a [u8])> {
     let rows = if table.is_null() { 0 } else { rows };
-    (0..rows).map(move |row| {
-        // SAFETY: `table` has a row at each of these places, and its names are NUL-terminated.
-        unsafe {
-            let row = &*table.add(row);
-            (row.mask as u64, CStr::from_char_ptr(row.name).to_bytes())
-        }
+    (0..rows).filter_map(move |row| {
+        // SAFETY: `table` has a row at each of these places.
+        let row = unsafe { &*table.add(row) };
+        // SAFETY: a name that is not null is NUL-terminated.
+        let name = |name| unsafe { CStr::from_char_ptr(name) }.to_bytes();
+        (!row.name.is_null()).then(|| (row.mask as u64, name(row.name)))
     })
 }
 
@@ -359,8 +360,8 @@ pub(crate) unsafe extern "C" fn trace_print_flags_seq(
         // SAFETY: `delimiter` is not null here, and NUL-terminated.
         unsafe { CStr::from_char_ptr(delimiter) }.to_bytes()
     };
-    // SAFETY: `seq` is a line that this call has to itself; `table` has `rows` rows with NUL-
-    // terminated names.
+    // SAFETY: `seq` is a line that this call has to itself; `table` has `rows` rows, whose names are
+    // null or NUL-terminated.
     unsafe {
         string(seq, |seq| {
             values::write_flags(seq, delimiter, flags as u64, names(table, rows))
@@ -380,8 +381,8 @@ pub(crate) unsafe extern "C" fn trace_print_symbols_seq(
     table: *const bindings::trace_print_flags,
     rows: usize,
 ) -> *const c_char {
-    // SAFETY: `seq` is a line that this call has to itself; `table` has `rows` rows with NUL-
-    // terminated names.
+    // SAFETY: `seq` is a line that this call has to itself; `table` has `rows` rows, whose names are
+    // null or NUL-terminated.
     unsafe {
         string(seq, |seq| {
             values::write_symbol(seq, value as u64, names(table, rows))
