@@ -783,5 +783,6 @@ pub(crate) fn is_not_recorded(file: &HotFile) -> bool {
 
 /// Whether the instance does not record events of the current task. Any context, preemption off.
 pub(crate) fn ignores_current(file: &HotFile) -> bool {
-    file.pids.ignores()
+    // Without a list nothing keeps the word of the CPU up to date.
+    file.pids.is_active() && file.pids.ignores()
 }

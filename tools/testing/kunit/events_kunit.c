@@ -90,6 +90,26 @@ static void strings(struct kunit *test)
 	trace_array_put(tr);
 }
 
+static int shell(const char *command)
+{
+	char *arguments[] = { "/bin/sh", "-c", (char *)command, NULL };
+	char *environment[] = { "PATH=/usr/bin:/bin", NULL };
+
+	return call_usermodehelper(arguments[0], arguments, environment, UMH_WAIT_PROC);
+}
+
+#define PIDS "/sys/kernel/tracing/instances/kunit_events/set_event_pid"
+
+static bool ignored(struct trace_event_file *file)
+{
+	bool result;
+
+	preempt_disable();
+	result = trace_event_ignore_this_pid(file);
+	preempt_enable();
+	return result;
+}
+
 static void files(struct kunit *test)
 {
 	struct trace_array *tr = trace_array_get_by_name("kunit_events", NULL);
@@ -105,6 +125,11 @@ static void files(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, file->tr, tr);
 	KUNIT_EXPECT_STREQ(test, trace_event_name(file->event_call), "sched_switch");
 	KUNIT_EXPECT_EQ(test, file->flags & EVENT_FILE_FL_ENABLED, 0);
+	KUNIT_EXPECT_FALSE(test, ignored(file));
+	KUNIT_EXPECT_EQ(test, shell("echo 1 > " PIDS), 0);
+	KUNIT_EXPECT_TRUE(test, ignored(file));
+	KUNIT_EXPECT_EQ(test, shell(": > " PIDS), 0);
+	KUNIT_EXPECT_FALSE(test, ignored(file));
 	trace_array_put(tr);
 	KUNIT_EXPECT_EQ(test, trace_array_destroy(tr), -EBUSY);
 	trace_put_event_file(file);
@@ -158,14 +183,6 @@ static struct trace_event_call added_call = {
 };
 
 #define ADDED "/sys/kernel/tracing/instances/kunit_added/events/rtrace_kunit/kunit_added"
-
-static int shell(const char *command)
-{
-	char *arguments[] = { "/bin/sh", "-c", (char *)command, NULL };
-	char *environment[] = { "PATH=/usr/bin:/bin", NULL };
-
-	return call_usermodehelper(arguments[0], arguments, environment, UMH_WAIT_PROC);
-}
 
 static int matches(struct trace_event_file *file, struct added_entry *entry, int number)
 {
