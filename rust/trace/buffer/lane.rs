@@ -13,11 +13,6 @@ use kernel::prelude::*;
 use kernel::sync::atomic::{ordering, Atomic, Relaxed};
 use kernel::sync::Arc;
 
-/// Somebody sleeps until there is any event.
-pub(super) const ANY: u32 = 1;
-/// Somebody sleeps until the buffer is filled to `Lane::mark`.
-pub(super) const MARK: u32 = 2;
-
 /// Wakes the waiters of one CPU, and those of any CPU.
 pub(super) struct Wakers {
     own: Arc<WaitQueue>,
@@ -48,10 +43,8 @@ pub(super) struct Lane {
     pub(super) held: Atomic<u32>,
     /// A page for the next reader of whole sub-buffers.
     pub(super) spare: RawLock<Option<Pages>>,
-    /// [`ANY`], [`MARK`].
+    /// One more than the least percentage that anybody waits for (0: any event); none waits: 0.
     pub(super) wanted: Atomic<u32>,
-    /// The least percentage that anybody waits for.
-    pub(super) mark: Atomic<u32>,
     /// Whether somebody maps the ring: each commit is shown there.
     pub(super) mapped: Atomic<bool>,
     /// The sub-buffer that the last commit was shown in, or `u32::MAX`.
@@ -81,7 +74,6 @@ impl Lane {
                 held: Atomic::new(0),
                 spare: RawLock::new(None),
                 wanted: Atomic::new(0),
-                mark: Atomic::new(0),
                 mapped: Atomic::new(false),
                 shown: Atomic::new(0),
                 wakes: Atomic::new(0),
@@ -106,20 +98,11 @@ impl Lane {
     /// Asks to be woken: by any event, or once `percent` of the ring is filled. Undone by the
     /// wake-up itself.
     pub(super) fn want(&self, ring: &Ring, percent: u32) {
-        let bit = if percent == 0 { ANY } else { MARK };
-        if bit == MARK {
-            let mark = self.mark.load(Relaxed);
-            if self.wanted.load(Relaxed) & MARK == 0 || percent < mark {
-                self.mark.store(percent, Relaxed);
-            }
-        }
+        let own = percent.saturating_add(1);
         loop {
             let wanted = self.wanted.load(Relaxed);
-            if self
-                .wanted
-                .cmpxchg(wanted, wanted | bit, ordering::Full)
-                .is_ok()
-            {
+            let least = if wanted == 0 { own } else { own.min(wanted) };
+            if self.wanted.cmpxchg(wanted, least, ordering::Full).is_ok() {
                 break;
             }
         }
@@ -149,8 +132,11 @@ impl Lane {
             if mapped && wanted == 0 {
                 return;
             }
-            let enough =
-                wanted & ANY != 0 || wanted & MARK != 0 && filled(ring, self.mark.load(Relaxed));
+            let enough = match wanted {
+                0 => false,
+                1 => true,
+                more => filled(ring, more - 1),
+            };
             if wanted != 0 && !enough {
                 return;
             }

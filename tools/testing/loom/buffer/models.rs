@@ -221,6 +221,30 @@ fn committing_after_a_wake_up_while_somebody_begins_to_wait() {
     }
 }
 
+/// Two ask at once to be woken, each by another share: the smaller one counts.
+#[test]
+fn two_begin_to_wait() {
+    rcu::model(5, || {
+        let live = new();
+        live.resize(None, 4 * 48).unwrap();
+        let sleeper = spawn(1, {
+            let live = live.clone();
+            move || live.wait(Some(cpu()), 50).is_err()
+        });
+        let sleeps = live.wait(Some(cpu()), 100).is_err();
+        assert!(sleeps & sleeper.join().unwrap());
+        let filled = |percent| live.with_only_ring(|_, ring| super::lane::filled(ring, percent));
+        let clock = Clock(Cell::new(0));
+        assert!(write(&live, &clock));
+        while !filled(50) {
+            assert!(write(&live, &clock));
+        }
+        assert!(!filled(100));
+        let woken = live.only_lane().work.queued() != 0;
+        assert!(woken, "the smaller one is lost");
+    });
+}
+
 /// A poller that has interrupted the writer's CPU never sleeps with an event there and no work
 /// queued. The interrupt comes at each point of the writer.
 #[test]
