@@ -72,6 +72,49 @@ static void emptied(struct kunit *test)
 	ring_buffer_read_finish(iter);
 }
 
+/* Buffers are swapped while an iterator stands in one of them. */
+static void swapped(struct kunit *test)
+{
+	struct trace_buffer *first = buffer, *other = ring_buffer_alloc(8 * ROOM, RB_FL_OVERWRITE);
+	struct ring_buffer_iter *iter;
+	u64 next;
+
+	KUNIT_ASSERT_NOT_NULL(test, other);
+	if (!IS_ENABLED(CONFIG_RING_BUFFER_ALLOW_SWAP)) {
+		ring_buffer_free(other);
+		kunit_skip(test, "the kernel swaps no buffers");
+	}
+	set_clock(other, test_clock);
+	put_range(0, 2 * PER_PAGE);
+	buffer = other;
+	put_range(200, 203);
+	buffer = first;
+	iter = ring_buffer_read_start(buffer, CPU, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, iter);
+	KUNIT_EXPECT_EQ(test, iter_take(iter, NULL), 0);
+	KUNIT_EXPECT_EQ(test, iter_take(iter, NULL), 1);
+	KUNIT_EXPECT_EQ(test, ring_buffer_swap_cpu(buffer, other, CPU), 0);
+	if (RUST) {
+		/* It stays with the buffer, which has other events now. */
+		for (next = 200; next < 203; next++)
+			KUNIT_EXPECT_EQ(test, iter_take(iter, NULL), next);
+		KUNIT_EXPECT_FALSE(test, ring_buffer_iter_dropped(iter));
+		KUNIT_EXPECT_EQ(test, iter_take(iter, NULL), NOTHING);
+		KUNIT_EXPECT_TRUE(test, ring_buffer_iter_empty(iter));
+		/* And those that it had come back from the first on. */
+		KUNIT_EXPECT_EQ(test, ring_buffer_swap_cpu(other, buffer, CPU), 0);
+		next = 0;
+	} else {
+		/* It goes with the events. */
+		next = 2;
+	}
+	for (; next < 2 * PER_PAGE; next++)
+		KUNIT_ASSERT_EQ(test, iter_take(iter, NULL), next);
+	KUNIT_EXPECT_EQ(test, iter_take(iter, NULL), NOTHING);
+	ring_buffer_read_finish(iter);
+	ring_buffer_free(other);
+}
+
 static void overtaken(struct kunit *test)
 {
 	struct ring_buffer_iter *iter;
@@ -319,6 +362,7 @@ static void waiting(struct kunit *test)
 static struct kunit_case cases[] = {
 	KUNIT_CASE(iterate),
 	KUNIT_CASE(emptied),
+	KUNIT_CASE(swapped),
 	KUNIT_CASE(overtaken),
 	KUNIT_CASE(read_pages),
 	KUNIT_CASE(orders),
