@@ -13,6 +13,7 @@ import errno
 import os
 import re
 import sys
+import threading
 import time
 
 TRACING = "/sys/kernel/tracing"
@@ -428,6 +429,52 @@ def check_splice(faults):
     return None if number > FIRST // 4 else f"only {number - 1} allocations: the sub-buffers were not full"
 
 
+class User(threading.Thread):
+    """Uses an instance from the moment that its files can be opened. This is another task: its allocations do not fail."""
+
+    def __init__(self, folder):
+        super().__init__()
+        self.folder, self.over, self.seen = folder, False, 0
+        self.start()
+
+    def run(self):
+        steps = write(f"{self.folder}/set_ftrace_filter", "vfs_read"), write(f"{self.folder}/current_tracer", "function")
+        while not self.over:
+            with contextlib.suppress(OSError):
+                for step in steps:
+                    step()
+                    self.seen += 1
+
+    def stop(self):
+        self.over = True
+        self.join()
+
+
+def check_used(faults):
+    """An instance that somebody uses while it is made: where that fails nothing of the use is left."""
+    folder, seen = "instances/another", 0
+    before = text("enabled_functions")
+    for number in numbers():
+        user = User(folder)
+        happened, failure = attempt(faults, number, make(folder))
+        while not failure and not user.seen:
+            time.sleep(0.01)
+        user.stop()
+        seen += user.seen
+        if failure and user.seen:
+            print(f"#   allocation {number}: used {user.seen} times before {errno.errorcode[failure]}")
+        if not failure:
+            os.rmdir(folder)
+        if os.path.exists(folder):
+            return f"allocation {number}: the directory is left"
+        if (now := text("enabled_functions")) != before:
+            return f"allocation {number}: enabled_functions: {before!r} became {now!r}"
+        if not happened:
+            break
+    print(f"mkdir {folder}, used meanwhile: {number - 1} allocations, {seen} steps")
+    return None
+
+
 def main():
     os.chdir(TRACING)
     faults = Faults()
@@ -461,6 +508,9 @@ def main():
     if wanted in "splice" and (wrong := check_splice(faults)):
         bad += 1
         print(f"WRONG splice: {wrong}")
+    if wanted in "mkdir, used" and (wrong := check_used(faults)):
+        bad += 1
+        print(f"WRONG mkdir, used: {wrong}")
     os.rmdir(INSTANCE)
     write("buffer_size_kb", size)()
     print(f"{bad} operations are wrong")
