@@ -18,6 +18,7 @@ use crate::kernel::trace_iterator::{event_name, TraceIterator};
 use crate::kernel::trace_seq::TraceSeq;
 use crate::trace::output::line;
 use core::fmt;
+use core::marker::PhantomData;
 use core::ptr::NonNull;
 use core::slice;
 use kernel::bindings;
@@ -320,23 +321,31 @@ fn finished(seq: &TraceSeq) -> bindings::print_line_t {
     }
 }
 
+/// The name of a row. How long it is is found out only if it is printed.
+struct Name<'a>(*const c_char, PhantomData<&'a CStr>);
+
+impl AsRef<[u8]> for Name<'_> {
+    fn as_ref(&self) -> &[u8] {
+        // SAFETY: `names` has made it, whose names are NUL-terminated and there for its lifetime.
+        unsafe { CStr::from_char_ptr(self.0) }.to_bytes()
+    }
+}
+
 /// The values and names of a table. A row without a name, as that at the end of the flags of an
 /// allocation, is left out.
 ///
 /// # Safety
 ///
-/// `table` has so many rows, whose names are null or NUL-terminated.
+/// `table` has so many rows, whose names are null or NUL-terminated, for `'a`.
 unsafe fn names<'a>(
     table: *const bindings::trace_print_flags,
     rows: usize,
-) -> impl Iterator<Item = (u64, &'a [u8])> {
+) -> impl Iterator<Item = (u64, Name<'a>)> {
     let rows = if table.is_null() { 0 } else { rows };
     (0..rows).filter_map(move |row| {
         // SAFETY: `table` has a row at each of these places.
         let row = unsafe { &*table.add(row) };
-        // SAFETY: a name that is not null is NUL-terminated.
-        let name = |name| unsafe { CStr::from_char_ptr(name) }.to_bytes();
-        (!row.name.is_null()).then(|| (row.mask as u64, name(row.name)))
+        (!row.name.is_null()).then(|| (row.mask as u64, Name(row.name, PhantomData)))
     })
 }
 

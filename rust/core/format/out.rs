@@ -72,6 +72,16 @@ fn copy_ends<const N: usize>(to: &mut [u8], from: &[u8]) {
     }
 }
 
+/// The highest bit of each byte of `word`, the first byte being the lowest, that is `byte`; behind the
+/// first of them others may be set, too.
+#[inline(always)]
+pub(super) fn marks_of(word: [u8; 8], byte: u8) -> u64 {
+    const EACH: u64 = u64::MAX / 0xff;
+    // A byte that is zero borrows of its highest bit; those before it cannot.
+    let word = u64::from_le_bytes(word) ^ EACH.wrapping_mul(byte as u64);
+    word.wrapping_sub(EACH) & !word & (EACH << 7)
+}
+
 /// The digits of the largest number.
 const MOST_DIGITS: usize = u64::MAX.ilog10() as usize + 1;
 
@@ -88,7 +98,7 @@ const PAIRS: [[u8; 2]; 100] = {
 
 /// How many decimal digits `value` has.
 #[inline]
-fn digits(value: u64) -> usize {
+pub(super) fn digits(value: u64) -> usize {
     match value {
         0..=9 => 1,
         10..=99 => 2,
@@ -102,7 +112,7 @@ fn digits(value: u64) -> usize {
 
 /// Fills `place` with the last digits of `value`, two at a time.
 #[inline]
-fn put_digits(place: &mut [u8], value: u64) {
+pub(super) fn put_digits(place: &mut [u8], value: u64) {
     match u32::try_from(value) {
         // Shorter to divide.
         Ok(small) => put_pairs(place, small, |rest| (rest / 100, rest % 100)),

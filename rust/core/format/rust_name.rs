@@ -11,6 +11,7 @@
 //! characters. The blanks after `,` and `;` are left off, any other blank is a `~`: `<A~as~B>::f`.
 //! A colon is always one of two, so that a single one can end the name.
 
+use super::out::marks_of;
 use core::fmt::{self, Write};
 
 /// The most bytes of a shown name, as of a symbol. A longer one is shown as the symbol.
@@ -87,9 +88,13 @@ pub enum Part<'a> {
 pub fn parts(text: &[u8]) -> impl Iterator<Item = Part<'_>> {
     let is_of_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'$');
     let mut rest = text;
+    let may_have_name = may_have_name(text);
     core::iter::from_fn(move || {
         if rest.is_empty() {
             return None;
+        }
+        if !may_have_name {
+            return Some(Part::Text(core::mem::take(&mut rest)));
         }
         let mut at = 0;
         while let Some(from) = rest.get(at..).filter(|from| !from.is_empty()) {
@@ -108,6 +113,25 @@ pub fn parts(text: &[u8]) -> impl Iterator<Item = Part<'_>> {
         }
         Some(Part::Text(core::mem::take(&mut rest)))
     })
+}
+
+/// False if no mangled name begins in `text`. Most texts have none, and to look at each word of them takes
+/// ten times as long.
+fn may_have_name(text: &[u8]) -> bool {
+    let begins = |at: usize| {
+        let before = at.checked_sub(1).and_then(|before| text.get(before));
+        matches!((before, text.get(at)), (Some(b'_'), Some(b'R' | b'Z')))
+    };
+    let mut rest = text;
+    while let Some((word, behind)) = rest.split_first_chunk() {
+        let start = text.len().wrapping_sub(rest.len());
+        let marks = marks_of(*word, b'R') | marks_of(*word, b'Z');
+        if marks != 0 && (start..start.wrapping_add(word.len())).any(begins) {
+            return true;
+        }
+        rest = behind;
+    }
+    (text.len().wrapping_sub(rest.len())..text.len()).any(begins)
 }
 
 /// Whether a `print fmt` has a conversion that prints a symbol: `%ps`, `%pS`, `%pB`.

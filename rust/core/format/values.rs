@@ -19,11 +19,11 @@ const HEX_ROW: usize = 16;
 /// # Errors
 ///
 /// Only the errors of `out`.
-pub fn write_flags<'a>(
+pub fn write_flags<T: AsRef<[u8]>>(
     out: &mut dyn Out,
     delimiter: &[u8],
     value: u64,
-    names: impl Iterator<Item = (u64, &'a [u8])>,
+    names: impl Iterator<Item = (u64, T)>,
 ) -> fmt::Result {
     let (mut rest, mut first) = (value, true);
     for (mask, name) in names {
@@ -36,7 +36,7 @@ pub fn write_flags<'a>(
                 out.bytes(delimiter)?;
             }
             first = false;
-            out.bytes(name)?;
+            out.bytes(name.as_ref())?;
         }
     }
     if rest != 0 {
@@ -53,13 +53,14 @@ pub fn write_flags<'a>(
 /// # Errors
 ///
 /// Only the errors of `out`.
-pub fn write_symbol<'a>(
+pub fn write_symbol<T: AsRef<[u8]>>(
     out: &mut dyn Out,
     value: u64,
-    mut names: impl Iterator<Item = (u64, &'a [u8])>,
+    mut names: impl Iterator<Item = (u64, T)>,
 ) -> fmt::Result {
-    match names.find(|&(number, _)| number == value) {
-        Some((_, name)) if !name.is_empty() => out.bytes(name),
+    let found = names.find(|&(number, _)| number == value);
+    match found.as_ref().map(|(_, name)| name.as_ref()) {
+        Some(name) if !name.is_empty() => out.bytes(name),
         _ => write!(out, "{value:#x}"),
     }
 }
