@@ -17,6 +17,7 @@
 //! | [`stack_depth`] | `stack_trace` |
 //! | [`branch`] | `trace_stat/branch_annotated`, `branch_all`, the branch tracer's entries |
 //! | [`values`] | values of event fields: flags, symbols, arrays, masks |
+//! | [`printf`] | what C's formats make of their arguments |
 //! | [`stats`], [`error_log`] | `per_cpu/cpuN/stats`, buffer sizes, saved names, `error_log` |
 //!
 //! Words: a *prefix* is the part of a line before the event. A *record* is one event of the ring
@@ -40,6 +41,7 @@ pub mod graph;
 pub mod header;
 pub mod line;
 pub mod print;
+pub mod printf;
 pub mod printk_formats;
 pub mod rust_crate;
 pub mod rust_name;

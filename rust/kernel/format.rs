@@ -5,8 +5,18 @@
 //! C header: `include/linux/sprintf.h`; `Documentation/core-api/printk-formats.rst` has the
 //! language.
 
+#[cfg(CONFIG_EVENT_TRACING)]
+use crate::core::format::printf;
+#[cfg(CONFIG_EVENT_TRACING)]
+use crate::kernel::kallsyms;
+#[cfg(CONFIG_EVENT_TRACING)]
+use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 use kernel::bindings;
+#[cfg(CONFIG_EVENT_TRACING)]
+use kernel::ffi::c_void;
+#[cfg(CONFIG_EVENT_TRACING)]
+use kernel::page::PAGE_SIZE;
 use kernel::prelude::*;
 
 /// The longest text that is made, its NUL included, and as much for packed arguments.
@@ -51,6 +61,21 @@ impl Arguments {
     /// Where the format is.
     pub(crate) fn format(&self) -> usize {
         self.format.as_ptr() as usize
+    }
+
+    /// The format, and its arguments, which stay: they can be taken by another one.
+    #[cfg(CONFIG_EVENT_TRACING)]
+    pub(crate) fn taken(&self) -> (&[u8], Taken) {
+        let mut list = MaybeUninit::uninit();
+        // SAFETY: by the invariant the format is NUL-terminated, and the list one that nobody else
+        // uses; the function fills the other one. INVARIANT: it has the arguments of the format.
+        unsafe {
+            bindings::rtrace_copy_arguments(list.as_mut_ptr(), self.list.as_ptr());
+            let format = self.format.as_ptr();
+            let length = bindings::rtrace_text_length(format);
+            let format = core::slice::from_raw_parts(format.cast(), length);
+            (format, Taken(list.assume_init()))
+        }
     }
 
     /// What [`Self::new`] got, to be used once.
@@ -210,4 +235,67 @@ unsafe fn between(
     let bytes = (end as usize).wrapping_sub(start as usize);
     // SAFETY: `start` and `end` are the ends of an array that stays.
     unsafe { core::slice::from_raw_parts(start, bytes / size_of::<usize>()) }
+}
+
+/// Arguments that are taken one after the other.
+///
+/// # Invariants
+///
+/// It has the arguments of a format that are left, and they are taken as the format says.
+#[cfg(CONFIG_EVENT_TRACING)]
+pub(crate) struct Taken(bindings::va_list);
+
+#[cfg(CONFIG_EVENT_TRACING)]
+impl printf::Arguments for Taken {
+    fn int(&mut self) -> i32 {
+        // SAFETY: by the invariant there is one of this type.
+        unsafe { bindings::rtrace_next_int(&mut self.0) }
+    }
+
+    fn long(&mut self) -> i64 {
+        // SAFETY: by the invariant there is one of this length.
+        unsafe { bindings::rtrace_next_long(&mut self.0) as i64 }
+    }
+
+    #[inline(always)]
+    fn text(&self, address: usize, most: Option<usize>) -> Option<&[u8]> {
+        // C prints a word in place of these.
+        if address < PAGE_SIZE || address > usize::MAX - bindings::MAX_ERRNO as usize {
+            return None;
+        }
+        let text = address as *const c_char;
+        // SAFETY: as for C's `%s`, whose argument it is: NUL-terminated, or of at least `most` bytes.
+        unsafe {
+            let length = match most {
+                Some(most) => bindings::strnlen(text, most),
+                None => bindings::rtrace_text_length(text),
+            };
+            Some(core::slice::from_raw_parts(text.cast(), length))
+        }
+    }
+
+    fn pointer(&self, address: usize, conversion: &[u8], room: &mut [u8]) -> usize {
+        let place = match conversion {
+            b"%pS" => kallsyms::write_own(address, true, room),
+            b"%ps" => kallsyms::write_own(address, false, room),
+            _ => None,
+        };
+        if let Some(written) = place {
+            return written;
+        }
+        let mut text = [0u8; printf::LONGEST_POINTER + 1];
+        if let Some(text) = text.get_mut(..conversion.len()) {
+            text.copy_from_slice(conversion);
+        }
+        // SAFETY: the conversion is NUL-terminated and of a pointer, which is its argument; the memory
+        // has the size that is said.
+        unsafe {
+            bindings::rtrace_print_pointer(
+                room.as_mut_ptr().cast(),
+                room.len(),
+                text.as_ptr().cast(),
+                address as *const c_void,
+            ) as usize
+        }
+    }
 }

@@ -5,6 +5,8 @@
 //! C header: [`include/linux/kallsyms.h`](srctree/include/linux/kallsyms.h)
 
 use crate::core::format::rust_name::{self, is_mangled};
+#[cfg(CONFIG_EVENT_TRACING)]
+use crate::core::format::{printf, LineBuf, Out};
 use crate::core::parse::glob::{is_path, Pattern};
 #[cfg(CONFIG_FUNCTION_TRACER)]
 use crate::kernel::memory;
@@ -234,6 +236,29 @@ pub(crate) fn write_name(addr: usize, demangle: bool, w: &mut dyn fmt::Write) ->
         write_module(w, symbol)
     });
     written.unwrap_or_else(|| write!(w, "0x{addr:x}"))
+}
+
+/// Writes the symbol of the kernel's own text at `addr` to `room` as `%pS` does, or without `offset` as
+/// `%ps`. Gives how many bytes it is, of which nothing was written if they do not fit; `None` for other
+/// addresses. Any context in which RCU watches.
+#[cfg(CONFIG_EVENT_TRACING)]
+pub(crate) fn write_own(addr: usize, offset: bool, room: &mut [u8]) -> Option<usize> {
+    if !Recent::is_lasting(addr) {
+        return None;
+    }
+    let written = Symbol::with(addr, |symbol| {
+        let mut line = LineBuf::new(room);
+        let done = match offset {
+            false => line.bytes(symbol.name()),
+            true => {
+                let (size, offset) = size_offset(addr)?;
+                printf::write_place(symbol.name(), offset, size, &mut line)
+            }
+        };
+        let length = line.as_bytes().len();
+        Some(done.map_or(usize::MAX, |()| length))
+    });
+    written.flatten()
 }
 
 /// Writes `name`, one of the symbols at `addr`, as [`write_name`] writes the one that it finds there.

@@ -9,7 +9,8 @@
 //! [`include/linux/seq_buf.h`](srctree/include/linux/seq_buf.h).
 
 use crate::core::format::values::unhash_pointers;
-use crate::core::format::Out;
+use crate::core::format::printf::{self, Refused};
+use crate::core::format::{copy_short, Out};
 use crate::kernel::format::Arguments;
 use core::fmt;
 use core::ptr::NonNull;
@@ -133,6 +134,29 @@ impl TraceSeq {
 
     /// Adds what a format of C's makes of its arguments. Any context.
     pub(crate) fn format(&mut self, arguments: Arguments) -> fmt::Result {
+        if self.is_full() {
+            return Err(fmt::Error);
+        }
+        let (format, mut taken) = arguments.taken();
+        // As C's, it has an end behind it.
+        let room = self.room().split_last_mut().map_or(&mut [][..], |(_, room)| room);
+        match printf::write(format, &mut taken, room) {
+            Ok(length) => {
+                self.0.seq.len = self.used().wrapping_add(length);
+                if let Some(end) = self.room().first_mut() {
+                    *end = 0;
+                }
+                Ok(())
+            }
+            Err(Refused::Unknown) => self.format_by_c(arguments),
+            Err(Refused::Full) => {
+                self.0.full = 1;
+                Err(fmt::Error)
+            }
+        }
+    }
+
+    fn format_by_c(&mut self, arguments: Arguments) -> fmt::Result {
         let (format, list) = arguments.into_raw();
         // SAFETY: the arguments fit the format, by the invariant of `Arguments`.
         self.add(|seq| unsafe {
@@ -156,7 +180,7 @@ impl TraceSeq {
         let changed = changed.and_then(|memory| unhash_pointers(text, memory).map(|_| &*memory));
         let Some(changed) = changed.map(|format| format.as_ptr()) else {
             // SAFETY: the same arguments, not used yet.
-            return self.format(unsafe { Arguments::new(format, list) });
+            return self.format_by_c(unsafe { Arguments::new(format, list) });
         };
         let size = self.0.seq.size;
         let smaller = self.used().wrapping_add(at);
@@ -288,7 +312,7 @@ impl Out for TraceSeq {
             self.0.full = 1;
             return Err(fmt::Error);
         };
-        room.copy_from_slice(bytes);
+        copy_short(room, bytes);
         self.0.seq.len = self.used().wrapping_add(bytes.len());
         Ok(())
     }

@@ -3,6 +3,7 @@
  * The lines of <linux/trace_seq.h>, and the values that events print by <linux/trace_events.h>.
  */
 #include <kunit/test.h>
+#include <linux/fs.h>
 #include <linux/fs_struct.h>
 #include <linux/module.h>
 #include <linux/printk.h>
@@ -219,7 +220,78 @@ static void bitmask_of_event(struct kunit *test)
 	trace_array_destroy(iter->tr);
 }
 
+/* What a line makes of a format is what snprintf() makes of it. */
+#define SAME(fmt, ...)								\
+	do {									\
+		struct trace_seq *line = new_seq(test);				\
+		char wanted[256];						\
+										\
+		snprintf(wanted, sizeof(wanted), fmt, ##__VA_ARGS__);		\
+		trace_seq_printf(line, fmt, ##__VA_ARGS__);			\
+		KUNIT_EXPECT_STREQ_MSG(test, text(line), wanted, "%s", fmt);	\
+		kunit_kfree(test, line);					\
+	} while (0)
+
+static void formats(struct kunit *test)
+{
+	static const long numbers[] = { 0, 1, -1, 9, 10, 255, 4096, -32769, 1234567, INT_MAX, INT_MIN, LONG_MAX, LONG_MIN };
+	static const u8 bytes[] = { 0xde, 0xad, 0xbe, 0xef, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 };
+	unsigned long mask = 0xf0f1;
+	const char *none = NULL;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(numbers); i++) {
+		long n = numbers[i];
+
+		SAME("%d|%i|%u|%x|%X|%o", (int)n, (int)n, (int)n, (int)n, (int)n, (int)n);
+		SAME("%ld|%lu|%lx|%lo|%zu|%zd|%llx|%lld", n, n, n, n, n, n, (long long)n, (long long)n);
+		SAME("%hhd|%hhu|%hhx|%hd|%hu|%hx", (s8)n, (u8)n, (u8)n, (s16)n, (u16)n, (u16)n);
+		SAME("%5d|%-5d|%05d|%+d|% d|%#x|%#o|%#X", (int)n, (int)n, (int)n, (int)n, (int)n, (int)n, (int)n, (int)n);
+		SAME("%.3d|%8.3d|%-8.3d|%08.3d|%+5d|%#010lx|%-#12lx|", (int)n, (int)n, (int)n, (int)n, (int)n, n, n);
+		SAME("%*d|%-*d|%.*d|%*.*lx", 6, (int)n, 6, (int)n, 4, (int)n, -9, 3, n);
+		SAME("%td %tx", n, n);
+	}
+	SAME("%s|%6s|%-6s|%.2s|%6.2s|%.0s|%*s|%.*s", "text", "text", "text", "text", "text", "text", -9, "text", 3, "text");
+	SAME("%s and %10s", none, none);
+	SAME("%c%c%%|%3c|%-3c|", 'a', 'b', 'c', 'd');
+	SAME("no conversion, and %s", "");
+	SAME("%pS", (void *)vfs_fsync);
+	SAME("%pS|%ps|%pB|%pSR|%-40ps|", (char *)vfs_fsync + 5, (char *)vfs_fsync + 5, (char *)vfs_fsync + 5, (char *)vfs_fsync + 5,
+	     (void *)vfs_fsync);
+	SAME("%pS|%ps", (void *)formats, (void *)formats);
+	SAME("%pS|%ps", (void *)4096UL, (void *)4096UL);
+	SAME("%pS|%ps", &mask, &mask);
+	SAME("%p|%px|%20p|%pK", &mask, &mask, &mask, &mask);
+	SAME("%p|%p|%px", NULL, ERR_PTR(-ENOENT), NULL);
+	SAME("%pe %pUb %pM %pI4 %*ph %*pbl %*pb", ERR_PTR(-ENOENT), bytes, bytes, bytes, 6, bytes, 16, &mask, 16, &mask);
+	SAME("%pOF|%d", NULL, 7);
+}
+
+/* A format fits with its end, or not at all. */
+static void room(struct kunit *test)
+{
+	int rest;
+
+	for (rest = 1; rest < 24; rest++) {
+		struct trace_seq *s = new_seq(test);
+		int length = snprintf(NULL, 0, "%s %d%c %p", "text", 12345, '!', s);
+		bool fits = length < rest;
+
+		trace_seq_puts(s, "");
+		s->seq.size = 100 + rest;
+		s->seq.len = 100;
+		s->buffer[100 + rest] = '#';
+		trace_seq_printf(s, "%s %d%c %p", "text", 12345, '!', s);
+		KUNIT_EXPECT_EQ(test, trace_seq_has_overflowed(s), !fits);
+		KUNIT_EXPECT_EQ(test, s->seq.len, fits ? 100 + length : 100);
+		KUNIT_EXPECT_EQ(test, s->buffer[100 + rest], '#');
+		kunit_kfree(test, s);
+	}
+}
+
 static struct kunit_case cases[] = {
+	KUNIT_CASE(formats),
+	KUNIT_CASE(room),
 	KUNIT_CASE(pieces),
 	KUNIT_CASE(masks),
 	KUNIT_CASE(hex_dump),
