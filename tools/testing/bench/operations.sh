@@ -62,6 +62,14 @@ count pipe_graph lines trace_pipe
 echo nop > current_tracer
 echo 1 > tracing_on
 
+# Lines of events: switches and wake-ups, memory, and system calls with their flags and texts.
+echo > trace
+for system in sched kmem syscalls; do echo 1 > events/$system/enable; done
+ls -l /proc /sys /proc/self > /dev/null
+for system in sched kmem syscalls; do echo 0 > events/$system/enable; done
+count line_event lines trace
+count pipe_event lines trace_pipe
+
 # A function's hit while a latency tracer is on that measures nothing.
 none=$("$getppid")
 echo "$one" > set_ftrace_filter
