@@ -8,8 +8,8 @@
 //! C headers: [`include/linux/trace_seq.h`](srctree/include/linux/trace_seq.h),
 //! [`include/linux/seq_buf.h`](srctree/include/linux/seq_buf.h).
 
-use crate::core::format::values::unhash_pointers;
 use crate::core::format::printf::{self, Refused};
+use crate::core::format::values::unhash_pointers;
 use crate::core::format::{copy_short, Out};
 use crate::kernel::format::Arguments;
 use core::fmt;
@@ -139,7 +139,10 @@ impl TraceSeq {
         }
         let (format, mut taken) = arguments.taken();
         // As C's, it has an end behind it.
-        let room = self.room().split_last_mut().map_or(&mut [][..], |(_, room)| room);
+        let room = self
+            .room()
+            .split_last_mut()
+            .map_or(&mut [][..], |(_, room)| room);
         match printf::write(format, &mut taken, room) {
             Ok(length) => {
                 self.0.seq.len = self.used().wrapping_add(length);
