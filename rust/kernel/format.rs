@@ -5,17 +5,12 @@
 //! C header: `include/linux/sprintf.h`; `Documentation/core-api/printk-formats.rst` has the
 //! language.
 
-#[cfg(CONFIG_EVENT_TRACING)]
 use crate::core::format::printf;
-#[cfg(CONFIG_EVENT_TRACING)]
 use crate::kernel::kallsyms;
-#[cfg(CONFIG_EVENT_TRACING)]
 use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 use kernel::bindings;
-#[cfg(CONFIG_EVENT_TRACING)]
 use kernel::ffi::c_void;
-#[cfg(CONFIG_EVENT_TRACING)]
 use kernel::page::PAGE_SIZE;
 use kernel::prelude::*;
 
@@ -64,7 +59,6 @@ impl Arguments {
     }
 
     /// The format, and its arguments, which stay: they can be taken by another one.
-    #[cfg(CONFIG_EVENT_TRACING)]
     pub(crate) fn taken(&self) -> (&[u8], Taken) {
         let mut list = MaybeUninit::uninit();
         // SAFETY: by the invariant the format is NUL-terminated, and the list one that nobody else
@@ -242,10 +236,8 @@ unsafe fn between(
 /// # Invariants
 ///
 /// It has the arguments of a format that are left, and they are taken as the format says.
-#[cfg(CONFIG_EVENT_TRACING)]
 pub(crate) struct Taken(bindings::va_list);
 
-#[cfg(CONFIG_EVENT_TRACING)]
 impl printf::Arguments for Taken {
     fn int(&mut self) -> i32 {
         // SAFETY: by the invariant there is one of this type.

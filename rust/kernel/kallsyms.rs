@@ -5,7 +5,6 @@
 //! C header: [`include/linux/kallsyms.h`](srctree/include/linux/kallsyms.h)
 
 use crate::core::format::rust_name::{self, is_mangled};
-#[cfg(CONFIG_EVENT_TRACING)]
 use crate::core::format::{printf, LineBuf, Out};
 use crate::core::parse::glob::{is_path, Pattern};
 #[cfg(CONFIG_FUNCTION_TRACER)]
@@ -241,7 +240,6 @@ pub(crate) fn write_name(addr: usize, demangle: bool, w: &mut dyn fmt::Write) ->
 /// Writes the symbol of the kernel's own text at `addr` to `room` as `%pS` does, or without `offset` as
 /// `%ps`. Gives how many bytes it is, of which nothing was written if they do not fit; `None` for other
 /// addresses. Any context in which RCU watches.
-#[cfg(CONFIG_EVENT_TRACING)]
 pub(crate) fn write_own(addr: usize, offset: bool, room: &mut [u8]) -> Option<usize> {
     if !Recent::is_lasting(addr) {
         return None;
