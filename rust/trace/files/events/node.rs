@@ -73,9 +73,15 @@ pub(crate) trait EventNode<P: EventsPlace>: Sync {
     }
 
     /// Whether the file only describes the event. Such a file also exists in a read-only copy of
-    /// another instance, and an open one does not block the removal of the event.
+    /// another instance.
     fn describes(&self) -> bool {
         false
+    }
+
+    /// Whether an open file blocks the removal of the instance. If not, it finds out by itself that
+    /// the instance was removed.
+    fn holds_instance(&self) -> bool {
+        !self.describes()
     }
 }
 
@@ -110,10 +116,10 @@ impl<P: EventsPlace> FileType for PlacedFile<P> {
             return Err(ENODEV);
         }
         let opening = self.row.node.open(&self.at, how)?;
-        if self.row.node.describes() {
-            return Ok(opening);
+        match self.row.node.holds_instance() {
+            true => opening.keep(held),
+            false => Ok(opening),
         }
-        opening.keep(held)
     }
 }
 

@@ -128,16 +128,23 @@ impl EventNode<EventPlace> for EventTrigger {
     fn is_there(&self, event: &Event) -> bool {
         event.takes_triggers()
     }
+
+    /// As in C. A reading or a write holds it meanwhile.
+    fn holds_instance(&self) -> bool {
+        false
+    }
 }
 
 impl Rule<EventPlace> for EventTrigger {
     fn show(&self, at: &EventPlace, out: &mut Text) -> Result {
+        let _held = at.instance.hold()?;
         let registry = registry::lock()?;
         registry.event(at.event).ok_or(ENODEV)?;
         shown(registry.show_triggers(&at.instance, at.event, out))
     }
 
     fn store(&self, at: &EventPlace, text: &[u8]) -> Result {
+        let _held = at.instance.hold()?;
         registry::lock()?.write_trigger(&at.instance, at.event, text)
     }
 
