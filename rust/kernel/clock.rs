@@ -75,12 +75,16 @@ pub(crate) fn counter() -> u64 {
     COUNT.fetch_add(1, Relaxed).wrapping_add(1)
 }
 
+/// Jiffies: the same for all readers of one tick.
+pub(crate) fn ticks() -> u64 {
+    // SAFETY: 64-bit reads of `jiffies_64` do not tear on the 64-bit machines this is built for.
+    unsafe { core::ptr::read_volatile(&raw const bindings::jiffies_64) }
+}
+
 /// Time since boot in clock ticks of user space (`USER_HZ`).
 pub(crate) fn uptime() -> u64 {
-    // SAFETY: 64-bit reads of `jiffies_64` do not tear on the 64-bit machines this is built for.
-    let now = unsafe { core::ptr::read_volatile(&raw const bindings::jiffies_64) };
     // SAFETY: plain arithmetic.
-    unsafe { bindings::jiffies_64_to_clock_t(now.wrapping_sub(initial_jiffies())) }
+    unsafe { bindings::jiffies_64_to_clock_t(ticks().wrapping_sub(initial_jiffies())) }
 }
 
 /// What `jiffies_64` was at boot: five minutes before its low half wraps (`INITIAL_JIFFIES`).

@@ -4,6 +4,7 @@
 
 use super::layout::Page;
 use super::Current;
+use crate::kernel::clock;
 use crate::kernel::irq_work::{IrqWork, Run};
 use core::ptr;
 use kernel::prelude::*;
@@ -42,6 +43,11 @@ impl Current {
 struct Spare {
     /// One place more for each CPU than are filled, at the end, for those that are given back.
     pages: KVec<Atomic<*mut Page>>,
+    /// How many of them are filled; for a moment it may say more, never less. While there are none,
+    /// tasks without a stack do not look at each place at each function.
+    filled: Atomic<i32>,
+    /// The tick at which there was no memory for more.
+    failed: Atomic<u64>,
     refill: Pin<KBox<IrqWork<Refill>>>,
 }
 
@@ -52,10 +58,14 @@ struct Refill;
 
 impl Run for Refill {
     fn run(&self) {
-        // Without memory the functions of some task are counted as overrun until the next attempt. So
-        // the reserves for atomic contexts may be used: it is a page for a task at most.
+        // Without memory the functions of some task are counted as overrun until the next attempt, at
+        // the next tick. So the reserves for atomic contexts may be used: it is a page for a task at
+        // most.
         if let Some(spare) = SPARE.as_ref() {
-            let _ = spare.fill(GFP_ATOMIC | kernel::alloc::flags::__GFP_NOWARN);
+            let filled = spare.fill(GFP_ATOMIC | kernel::alloc::flags::__GFP_NOWARN);
+            if filled.is_err() {
+                spare.failed.store(clock::ticks(), Relaxed);
+            }
         }
     }
 }
@@ -68,12 +78,25 @@ impl Spare {
         }
         Ok(Spare {
             pages,
+            filled: Atomic::new(0),
+            failed: Atomic::new(0),
             refill: KBox::pin_init(IrqWork::new(Refill), GFP_KERNEL)?,
         })
     }
 
     /// Any context.
     fn take(&self) -> Option<KBox<Page>> {
+        let page = match self.filled.load(Relaxed) {
+            0 => None,
+            _ => self.find(),
+        };
+        if self.failed.load(Relaxed) != clock::ticks() {
+            self.refill.queue();
+        }
+        page
+    }
+
+    fn find(&self) -> Option<KBox<Page>> {
         // Each CPU begins at its own places, so that many do not try the same one.
         let first = SPARES.wrapping_mul(kernel::cpu::CpuId::current().as_u32() as usize);
         let (others, own) = self.pages.split_at_checked(first).unwrap_or_default();
@@ -82,11 +105,23 @@ impl Spare {
             .flatten()
             .filter(|place| !place.load(Relaxed).is_null())
             .map(|place| place.xchg(ptr::null_mut(), ordering::Full))
-            .find(|p| !p.is_null());
-        self.refill.queue();
+            .find(|p| !p.is_null())?;
+        self.filled.fetch_sub(1, Relaxed);
         // SAFETY: what is in a place came from `KBox::into_raw`, and the exchange has made it ours
         // alone.
-        page.map(|page| unsafe { KBox::from_raw(page) })
+        Some(unsafe { KBox::from_raw(page) })
+    }
+
+    /// Puts a page in a place, unless that has one.
+    fn put(&self, place: &Atomic<*mut Page>, page: *mut Page) -> bool {
+        // Before it can be taken.
+        self.filled.fetch_add(1, Relaxed);
+        // Fully ordered: who takes the page has counted it.
+        let put = place.cmpxchg(ptr::null_mut(), page, ordering::Full).is_ok();
+        if !put {
+            self.filled.fetch_sub(1, Relaxed);
+        }
+        put
     }
 
     /// Any context. Frees nothing, which would not do there: `fill` leaves places at the end empty.
@@ -96,7 +131,7 @@ impl Spare {
             .pages
             .iter()
             .filter(|place| place.load(Relaxed).is_null())
-            .find(|place| place.cmpxchg(ptr::null_mut(), page, ordering::Full).is_ok());
+            .find(|place| self.put(place, page));
     }
 
     /// Fills all places but those at the end, which are for [`Spare::give`]. Others may fill at the
@@ -108,8 +143,7 @@ impl Spare {
             let page = KBox::<Page>::new_uninit(flags | __GFP_ZERO)?;
             // SAFETY: words of zeros are a page.
             let page = KBox::into_raw(unsafe { page.assume_init() });
-            let filled = place.cmpxchg(ptr::null_mut(), page, ordering::Full);
-            if filled.is_err() {
+            if !self.put(place, page) {
                 // SAFETY: it came from `KBox::into_raw` just now, and nobody else has it.
                 drop(unsafe { KBox::from_raw(page) });
             }
