@@ -235,12 +235,15 @@ impl Instance {
         }
     }
 
-    /// Prepares both buffers for a CPU that comes online. Task context, sleeps. `ENOMEM`.
+    /// Prepares both buffers for a CPU that comes online, or neither. Task context, sleeps. `ENOMEM`.
     pub(crate) fn prepare(&self, cpu: CpuId) -> Result {
         // A snapshot between the two would swap rings of different sizes.
         let _rings = self.buffer.keep_rings();
-        self.buffer.prepare(cpu)?;
-        self.snapshot.buffer().prepare(cpu)
+        let live = self.buffer.coming(cpu)?;
+        let spare = self.snapshot.buffer().coming(cpu)?;
+        live.take_in();
+        spare.take_in();
+        Ok(())
     }
 
     /// The consuming readers.

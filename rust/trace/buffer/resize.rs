@@ -136,24 +136,30 @@ impl Buffer {
     /// Takes in a CPU that comes up, giving it the size the others have. Task context, sleeps.
     /// `ENOMEM`.
     pub(crate) fn prepare(&self, cpu: CpuId) -> Result {
-        let sizes = self.sizes.lock();
-        let Some(lane) = self.all_lanes().find(|lane| lane.cpu == cpu) else {
-            return Ok(());
-        };
-        if lane.present.load(Relaxed) {
-            return Ok(());
-        }
-        let shape = self.usual(&sizes)?;
-        if self.with_ring(lane, |ring| !ring.is_in_region() && ring.shape() != shape) {
-            let _rings = self.keep_rings();
-            let old = self.replace(lane, Ring::new(cpu, shape)?);
-            wait_for_writers();
-            drop(old);
-        }
-        lane.present.store(true, Relaxed);
-        // Who waits for any CPU's events has left no mark here.
-        self.all.wake_all();
+        self.coming(cpu)?.take_in();
         Ok(())
+    }
+
+    /// What [`Buffer::prepare`] needs memory for; nothing has changed yet. Until the CPU is taken in
+    /// nothing is resized: that waits for the end of the CPU's coming up, or nobody else knows the
+    /// buffer. Task context, sleeps. `ENOMEM`.
+    pub(crate) fn coming(&self, cpu: CpuId) -> Result<Coming<'_>> {
+        let sizes = self.sizes.lock();
+        let lane = self
+            .any_lane(cpu)
+            .filter(|lane| !lane.present.load(Relaxed));
+        let mut ring = None;
+        if let Some(lane) = lane {
+            let shape = self.usual(&sizes)?;
+            if self.with_ring(lane, |ring| !ring.is_in_region() && ring.shape() != shape) {
+                ring = Some(Ring::new(cpu, shape)?);
+            }
+        }
+        Ok(Coming {
+            buffer: self,
+            lane,
+            ring,
+        })
     }
 
     /// The shape that most CPUs have: that of the first that is present.
@@ -311,6 +317,34 @@ impl Buffer {
                 ring.core.set_waiters(true);
             }
         });
+    }
+}
+
+/// A CPU that comes up, and the ring that it gets if it needs another one ([`Buffer::coming`]).
+#[must_use = "the CPU is not taken in"]
+pub(crate) struct Coming<'a> {
+    buffer: &'a Buffer,
+    /// None if it was up before.
+    lane: Option<&'a Lane>,
+    ring: Option<KBox<Ring>>,
+}
+
+impl Coming<'_> {
+    /// Takes the CPU in. Task context, sleeps.
+    pub(crate) fn take_in(self) {
+        let Some(lane) = self.lane else {
+            return;
+        };
+        let _sizes = self.buffer.sizes.lock();
+        if let Some(ring) = self.ring {
+            let _rings = self.buffer.keep_rings();
+            let old = self.buffer.replace(lane, ring);
+            wait_for_writers();
+            drop(old);
+        }
+        lane.present.store(true, Relaxed);
+        // Who waits for any CPU's events has left no mark here.
+        self.buffer.all.wake_all();
     }
 }
 

@@ -73,3 +73,12 @@ check() {
 	size_of_all
 }
 each check
+
+# Each allocation of its coming up fails in turn.
+echo 0 > /sys/devices/system/cpu/cpu1/online || wrong "CPU 1 does not go down"
+for n in 1 2 3 4; do
+	rmdir "instances/$n" || wrong "the instance stays"
+done
+if [ -e /proc/self/fail-nth ] || modprobe -q allocation_faults; then
+	python3 "$(dirname "$0")/late-cpu-faults.py" || wrong "a CPU that has no memory to come up"
+fi
