@@ -24,7 +24,7 @@ def snapshot_is_taken():
     write(f"{INSTANCE}/set_ftrace_filter", f"{HIT}:snapshot:1")()
     with open("/proc/version", "rb") as file:
         file.read()
-    write(f"{INSTANCE}/set_ftrace_filter", f"!{HIT}:snapshot")()
+    write(f"{INSTANCE}/set_ftrace_filter", f"!{HIT}:snapshot:0")()
     with open(f"{INSTANCE}/snapshot", encoding="ascii") as file:
         return ": before" in file.read()
 
