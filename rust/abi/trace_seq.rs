@@ -85,7 +85,7 @@ pub(crate) unsafe extern "C" fn rtrace_seq_vprintf(
     // SAFETY: `args` fit the format, and are this call's.
     if let Some(arguments) = unsafe { arguments(format, args) } {
         // SAFETY: `seq` is a line that this call has to itself. The line remembers that it is full.
-        let _ = unsafe { TraceSeq::from_raw(seq) }.format(arguments);
+        let _ = unsafe { TraceSeq::from_raw(seq) }.format(arguments, false);
     }
 }
 
@@ -578,13 +578,15 @@ unsafe fn add_format(
     let Some(arguments) = (unsafe { arguments(format, args) }) else {
         return;
     };
+    let wants_paths = iter.wants_paths();
     let (seq, _) = iter.line();
-    // The line remembers that it is full.
-    let _ = if hash {
-        seq.format(arguments)
+    let formatted = if hash {
+        seq.format(arguments, wants_paths)
     } else {
-        seq.format_unhashed(arguments)
+        seq.format_unhashed(arguments).map(|()| false)
     };
+    // The line remembers that it is full.
+    iter.tell_paths(formatted.unwrap_or(false));
 }
 
 /// Prints a whole event: its name, and what a format makes of its fields.

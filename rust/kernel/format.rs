@@ -6,7 +6,9 @@
 //! language.
 
 use crate::core::format::printf;
+use crate::kernel::hashed_pointer;
 use crate::kernel::kallsyms;
+use core::cell::Cell;
 use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 use kernel::bindings;
@@ -58,8 +60,9 @@ impl Arguments {
         self.format.as_ptr() as usize
     }
 
-    /// The format, and its arguments, which stay: they can be taken by another one.
-    pub(crate) fn taken(&self) -> (&[u8], Taken) {
+    /// The format, and its arguments, which stay: they can be taken by another one. With `paths`, names
+    /// of Rust functions are shown as paths.
+    pub(crate) fn taken(&self, paths: bool) -> (&[u8], Taken) {
         let mut list = MaybeUninit::uninit();
         // SAFETY: by the invariant the format is NUL-terminated, and the list one that nobody else
         // uses; the function fills the other one. INVARIANT: it has the arguments of the format.
@@ -68,7 +71,12 @@ impl Arguments {
             let format = self.format.as_ptr();
             let length = bindings::rtrace_text_length(format);
             let format = core::slice::from_raw_parts(format.cast(), length);
-            (format, Taken(list.assume_init()))
+            let taken = Taken {
+                list: list.assume_init(),
+                paths,
+                symbols_by_c: Cell::new(false),
+            };
+            (format, taken)
         }
     }
 
@@ -235,18 +243,29 @@ unsafe fn between(
 ///
 /// # Invariants
 ///
-/// It has the arguments of a format that are left, and they are taken as the format says.
-pub(crate) struct Taken(bindings::va_list);
+/// `list` has the arguments of a format that are left, and they are taken as the format says.
+pub(crate) struct Taken {
+    list: bindings::va_list,
+    paths: bool,
+    symbols_by_c: Cell<bool>,
+}
+
+impl Taken {
+    /// Whether C has printed symbols, whose names are never paths.
+    pub(crate) fn has_symbols_by_c(&self) -> bool {
+        self.symbols_by_c.get()
+    }
+}
 
 impl printf::Arguments for Taken {
     fn int(&mut self) -> i32 {
         // SAFETY: by the invariant there is one of this type.
-        unsafe { bindings::rtrace_next_int(&mut self.0) }
+        unsafe { bindings::rtrace_next_int(&mut self.list) }
     }
 
     fn long(&mut self) -> i64 {
         // SAFETY: by the invariant there is one of this length.
-        unsafe { bindings::rtrace_next_long(&mut self.0) as i64 }
+        unsafe { bindings::rtrace_next_long(&mut self.list) as i64 }
     }
 
     #[inline(always)]
@@ -267,13 +286,23 @@ impl printf::Arguments for Taken {
     }
 
     fn pointer(&self, address: usize, conversion: &[u8], room: &mut [u8]) -> usize {
-        let place = match conversion {
-            b"%pS" => kallsyms::write_own(address, true, room),
-            b"%ps" => kallsyms::write_own(address, false, room),
+        let written = match conversion {
+            b"%p" => hashed_pointer::digits(address).map(|digits| {
+                if let Some(place) = room.first_chunk_mut() {
+                    *place = digits;
+                }
+                digits.len()
+            }),
+            b"%pS" => kallsyms::write_own(address, true, self.paths, room),
+            b"%ps" => kallsyms::write_own(address, false, self.paths, room),
             _ => None,
         };
-        if let Some(written) = place {
+        if let Some(written) = written {
             return written;
+        }
+        let is_symbol = |pair: &[u8]| matches!(pair, [b'p', b's' | b'S' | b'B']);
+        if conversion.windows(2).any(is_symbol) {
+            self.symbols_by_c.set(true);
         }
         let mut text = [0u8; printf::LONGEST_POINTER + 1];
         if let Some(text) = text.get_mut(..conversion.len()) {

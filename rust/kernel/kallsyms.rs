@@ -5,7 +5,7 @@
 //! C header: [`include/linux/kallsyms.h`](srctree/include/linux/kallsyms.h)
 
 use crate::core::format::rust_name::{self, is_mangled};
-use crate::core::format::{printf, LineBuf, Out};
+use crate::core::format::{copy_short, printf, LineBuf};
 use crate::core::parse::glob::{is_path, Pattern};
 #[cfg(CONFIG_FUNCTION_TRACER)]
 use crate::kernel::memory;
@@ -27,19 +27,34 @@ type NameBuffer = MaybeUninit<[u8; NAME_LEN]>;
 /// The symbol that an address lies in; its names are copies, so that the module may go.
 pub(crate) struct Symbol<'a> {
     name: &'a [u8],
+    /// The name with offset and size as `%pS` prints them; empty if that is not known yet.
+    place: &'a [u8],
     module: &'a [u8],
 }
 
 impl Symbol<'_> {
     /// Runs `f` on the symbol at `addr`, if there is one. Any context in which RCU watches.
     pub(crate) fn with<R>(addr: usize, f: impl FnOnce(&Symbol<'_>) -> R) -> Option<R> {
-        match Recent::get(addr) {
-            Some(known) => Some(f(&Symbol {
-                name: known.name(),
-                module: &[],
-            })),
-            None => Self::with_found(addr, f),
+        Self::with_shown(addr, false, f)
+    }
+
+    /// The same; with `demangle`, the name is as people read it: that of a Rust function is its path.
+    pub(crate) fn with_shown<R>(
+        addr: usize,
+        demangle: bool,
+        f: impl FnOnce(&Symbol<'_>) -> R,
+    ) -> Option<R> {
+        if let Some(known) = Recent::get(&NAMES, addr) {
+            if !demangle || !is_mangled(known.name()) {
+                return Some(f(&known.symbol()));
+            }
         }
+        if demangle {
+            if let Some(known) = Recent::get(&PATHS, addr) {
+                return Some(f(&known.symbol()));
+            }
+        }
+        Self::with_found(addr, demangle, f)
     }
 
     /// [`Symbol::with`] that does not keep the name for later look-ups.
@@ -49,28 +64,33 @@ impl Symbol<'_> {
         find(addr, &mut name, &mut module).map(|symbol| f(&symbol))
     }
 
-    /// [`Symbol::with`] of one that is not known yet. The names take some 600 bytes of stack, and
+    /// [`Symbol::with_shown`] of one that is not known yet. The names take some 600 bytes of stack, and
     /// not inline, so that callers have them there only meanwhile.
     #[inline(never)]
-    fn with_found<R>(addr: usize, f: impl FnOnce(&Symbol<'_>) -> R) -> Option<R> {
+    fn with_found<R>(addr: usize, demangle: bool, f: impl FnOnce(&Symbol<'_>) -> R) -> Option<R> {
         let (mut name, mut module) = (NameBuffer::uninit(), [0; MODULE_LEN]);
         let symbol = find(addr, &mut name, &mut module)?;
-        Recent::put(addr, &symbol);
-        Some(f(&symbol))
+        if !demangle || !is_mangled(symbol.name) {
+            Recent::put(&NAMES, addr, &symbol);
+            return Some(f(&symbol));
+        }
+        let module = symbol.module;
+        Some(with_path(symbol.name, |name, is_final| {
+            let symbol = Symbol {
+                name,
+                place: &[],
+                module,
+            };
+            if is_final {
+                Recent::put(&PATHS, addr, &symbol);
+            }
+            f(&symbol)
+        }))
     }
 
     /// Its name.
     pub(crate) fn name(&self) -> &[u8] {
         self.name
-    }
-
-    /// Runs `f` on its name as people read it: with `demangle`, that of a Rust function is its path.
-    #[inline(always)]
-    pub(crate) fn with_shown<R>(&self, demangle: bool, f: impl FnOnce(&[u8]) -> R) -> R {
-        match demangle && is_mangled(self.name) {
-            true => with_path(self.name, f),
-            false => f(self.name),
-        }
     }
 
     /// Whether `pattern` matches its name, or the path that the name stands for if the pattern is for
@@ -89,42 +109,54 @@ impl Symbol<'_> {
 }
 
 /// Runs `f` on the path that `symbol` stands for, or on `symbol` if it stands for none. Any context;
-/// on a stack without room for it, that of an interrupt for one, the symbol stays as it is.
+/// on a stack without room for it, that of an interrupt for one, the symbol stays as it is, and `f` is
+/// told false: elsewhere it is another.
 #[inline(never)]
-fn with_path<R>(symbol: &[u8], f: impl FnOnce(&[u8]) -> R) -> R {
+fn with_path<R>(symbol: &[u8], f: impl FnOnce(&[u8], bool) -> R) -> R {
     let mut room = rust_name::Room::new();
-    let path = match stack::room() >= rust_name::STACK {
+    let has_room = stack::room() >= rust_name::STACK;
+    let path = match has_room {
         true => rust_name::shown(symbol, &mut room),
         false => None,
     };
-    f(path.unwrap_or(symbol))
+    f(path.unwrap_or(symbol), has_room)
 }
 
 /// Whether `symbol` stands for a path of which `wanted` is true. Task context.
 pub(crate) fn has_path(symbol: &[u8], wanted: impl FnOnce(&[u8]) -> bool) -> bool {
-    is_mangled(symbol) && with_path(symbol, wanted)
+    is_mangled(symbol) && with_path(symbol, |path, _| wanted(path))
 }
 
-/// An address and the name of its symbol.
+/// An address and the name of its symbol, as `%pS` prints the two where there is room for that.
 #[derive(Clone, Copy)]
-struct Known {
+struct Known<const LONGEST: usize> {
     addr: usize,
+    name_len: u8,
     len: u8,
-    name: [u8; Self::LONGEST],
+    text: [u8; LONGEST],
 }
 
-impl Known {
-    /// Nearly all names are shorter.
-    const LONGEST: usize = 47;
-
+impl<const LONGEST: usize> Known<LONGEST> {
     const NONE: Self = Self {
         addr: 0,
+        name_len: 0,
         len: 0,
-        name: [0; Self::LONGEST],
+        text: [0; LONGEST],
     };
 
     fn name(&self) -> &[u8] {
-        self.name.get(..self.len.into()).unwrap_or(&[])
+        self.text.get(..self.name_len.into()).unwrap_or(&[])
+    }
+
+    fn symbol(&self) -> Symbol<'_> {
+        let place = self.text.get(..self.len.into());
+        Symbol {
+            name: self.name(),
+            place: place
+                .filter(|place| place.len() > self.name_len.into())
+                .unwrap_or(&[]),
+            module: &[],
+        }
     }
 }
 
@@ -134,49 +166,85 @@ impl Known {
 ///
 /// An address has two places, the newer one first: with one place each, two functions that call one
 /// another could take it from each other on every line.
-struct Recent([[Known; 2]; 1 << Self::BITS]);
+struct Recent<const LONGEST: usize, const SETS: usize>([[Known<LONGEST>; 2]; SETS]);
 
-static RECENT: RawLock<Recent> = RawLock::new(Recent([[Known::NONE; 2]; 1 << Recent::BITS]));
+/// Symbols. Nearly all names are shorter; a row of this length is as long as a line of the cache.
+static NAMES: RawLock<
+    Recent<
+        54,
+        {
+            if cfg!(CONFIG_BASE_SMALL) {
+                1 << 7
+            } else {
+                1 << 10
+            }
+        },
+    >,
+> = RawLock::new(Recent::NONE);
+/// Paths of Rust functions.
+static PATHS: RawLock<
+    Recent<
+        118,
+        {
+            if cfg!(CONFIG_BASE_SMALL) {
+                1 << 4
+            } else {
+                1 << 7
+            }
+        },
+    >,
+> = RawLock::new(Recent::NONE);
 
-impl Recent {
-    const BITS: u32 = if cfg!(CONFIG_BASE_SMALL) { 7 } else { 10 };
+impl<const LONGEST: usize, const SETS: usize> Recent<LONGEST, SETS> {
+    const NONE: Self = Self([[Known::NONE; 2]; SETS]);
 
     fn place(addr: usize) -> usize {
-        addr.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (usize::BITS - Self::BITS)
-    }
-
-    fn is_lasting(addr: usize) -> bool {
-        // SAFETY: a comparison of addresses.
-        unsafe { bindings::core_kernel_text(addr) != 0 }
+        const { assert!(SETS.is_power_of_two() && SETS > 1) };
+        addr.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (usize::BITS - SETS.ilog2())
     }
 
     /// Any context; what is just looked up elsewhere is not known.
-    fn get(addr: usize) -> Option<Known> {
-        let recent = RECENT.try_lock()?;
+    fn get(all: &RawLock<Self>, addr: usize) -> Option<Known<LONGEST>> {
+        let recent = all.try_lock()?;
         recent
             .0
             .get(Self::place(addr))?
             .iter()
-            .find(|known| known.addr == addr && known.len != 0)
+            .find(|known| known.addr == addr && known.name_len != 0)
             .copied()
     }
 
     /// Any context.
-    fn put(addr: usize, symbol: &Symbol<'_>) {
-        let len = symbol.name.len();
-        if len > Known::LONGEST || symbol.module().is_some() || !Self::is_lasting(addr) {
+    fn put(all: &RawLock<Self>, addr: usize, symbol: &Symbol<'_>) {
+        if symbol.name.len() > LONGEST || symbol.module().is_some() || !is_lasting(addr) {
             return;
         }
-        let Some(mut recent) = RECENT.try_lock() else {
+        let mut new = Known {
+            addr,
+            name_len: symbol.name.len() as u8,
+            ..Known::NONE
+        };
+        let mut line = LineBuf::new(&mut new.text);
+        let whole = size_offset(addr)
+            .map(|(size, offset)| printf::write_place(symbol.name, offset, size, &mut line));
+        new.len = match whole {
+            Some(Ok(())) => line.as_bytes().len() as u8,
+            _ => new.name_len,
+        };
+        let Some(mut recent) = all.try_lock() else {
             return;
         };
         if let Some([known, older]) = recent.0.get_mut(Self::place(addr)) {
             *older = *known;
-            known.addr = addr;
-            known.len = len as u8;
-            copy(symbol.name, &mut known.name);
+            *known = new;
         }
     }
+}
+
+/// Whether the symbol at `addr` is one of the kernel's own text.
+fn is_lasting(addr: usize) -> bool {
+    // SAFETY: a comparison of addresses.
+    unsafe { bindings::core_kernel_text(addr) != 0 }
 }
 
 /// The symbol at `addr`, its names copied to `name` and to `module`, which is all zeros.
@@ -196,6 +264,7 @@ fn find<'a>(
         return Some(Symbol {
             // SAFETY: as below.
             name: unsafe { CStr::from_char_ptr(buffer) }.to_bytes(),
+            place: &[],
             module: &[],
         });
     }
@@ -218,6 +287,7 @@ fn find<'a>(
         // SAFETY: a symbol that was found has its name in the buffer, with a NUL, and nobody
         // changes it as long as `name` is borrowed.
         name: unsafe { CStr::from_char_ptr(buffer) }.to_bytes(),
+        place: &[],
         module: until_nul(module),
     })
 }
@@ -230,31 +300,39 @@ fn until_nul(bytes: &[u8]) -> &[u8] {
 /// Writes the symbol at `addr`, `name` or `name [module]`, and where there is none the address; with
 /// `demangle`, the name of a Rust function as people read it. Any context in which RCU watches.
 pub(crate) fn write_name(addr: usize, demangle: bool, w: &mut dyn fmt::Write) -> fmt::Result {
-    let written = Symbol::with(addr, |symbol| {
-        symbol.with_shown(demangle, |name| write_bytes(w, name))?;
+    let written = Symbol::with_shown(addr, demangle, |symbol| {
+        write_bytes(w, symbol.name)?;
         write_module(w, symbol)
     });
     written.unwrap_or_else(|| write!(w, "0x{addr:x}"))
 }
 
 /// Writes the symbol of the kernel's own text at `addr` to `room` as `%pS` does, or without `offset` as
-/// `%ps`. Gives how many bytes it is, of which nothing was written if they do not fit; `None` for other
-/// addresses. Any context in which RCU watches.
-pub(crate) fn write_own(addr: usize, offset: bool, room: &mut [u8]) -> Option<usize> {
-    if !Recent::is_lasting(addr) {
+/// `%ps`; with `demangle`, the name of a Rust function is as people read it. Gives how many bytes it is,
+/// of which nothing was written if they do not fit; `None` for other addresses. Any context in which RCU
+/// watches.
+pub(crate) fn write_own(
+    addr: usize,
+    offset: bool,
+    demangle: bool,
+    room: &mut [u8],
+) -> Option<usize> {
+    if !is_lasting(addr) {
         return None;
     }
-    let written = Symbol::with(addr, |symbol| {
-        let mut line = LineBuf::new(room);
-        let done = match offset {
-            false => line.bytes(symbol.name()),
-            true => {
-                let (size, offset) = size_offset(addr)?;
-                printf::write_place(symbol.name(), offset, size, &mut line)
-            }
-        };
-        let length = line.as_bytes().len();
-        Some(done.map_or(usize::MAX, |()| length))
+    let written = Symbol::with_shown(addr, demangle, |symbol| {
+        let text = if offset { symbol.place } else { symbol.name };
+        if text.is_empty() {
+            let mut line = LineBuf::new(room);
+            let (size, offset) = size_offset(addr)?;
+            let done = printf::write_place(symbol.name, offset, size, &mut line);
+            let length = line.as_bytes().len();
+            return Some(done.map_or(usize::MAX, |()| length));
+        }
+        if let Some(place) = room.get_mut(..text.len()) {
+            copy_short(place, text);
+        }
+        Some(text.len())
     });
     written.flatten()
 }
@@ -277,8 +355,10 @@ pub(crate) fn write_alias(
 /// Writes `name`; with `demangle`, that of a Rust function as people read it. Any context.
 #[cfg(any(CONFIG_FUNCTION_TRACER, CONFIG_EVENT_TRACING))]
 pub(crate) fn write_shown(name: &[u8], demangle: bool, w: &mut dyn fmt::Write) -> fmt::Result {
-    let module = &[];
-    Symbol { name, module }.with_shown(demangle, |name| write_bytes(w, name))
+    match demangle && is_mangled(name) {
+        true => with_path(name, |path, _| write_bytes(w, path)),
+        false => write_bytes(w, name),
+    }
 }
 
 /// Names of functions that were inlined wherever they are called, as symbols would have them.
@@ -394,16 +474,20 @@ pub(crate) struct ShownOffset {
 }
 
 impl ShownOffset {
-    /// Writes it if its symbol is one of Rust's.
-    fn write_path(&self, f: &mut fmt::Formatter<'_>) -> Option<fmt::Result> {
-        let written = Symbol::with(self.addr, |symbol| {
-            let is_path = is_mangled(symbol.name());
+    /// Writes it if its text is known, or its symbol is one of Rust's.
+    fn write_known(&self, f: &mut fmt::Formatter<'_>) -> Option<fmt::Result> {
+        let written = Symbol::with_shown(self.addr, self.demangle, |symbol| {
+            if !symbol.place.is_empty() {
+                return Some(write_bytes(f, symbol.place));
+            }
+            let is_path = self.demangle && is_path(symbol.name);
             let (size, offset) = size_offset(self.addr).filter(|_| is_path)?;
-            Some(symbol.with_shown(true, |name| {
-                write_bytes(f, name)?;
+            let write = |f: &mut fmt::Formatter<'_>| {
+                write_bytes(f, symbol.name)?;
                 write!(f, "+{offset:#x}/{size:#x}")?;
                 write_module(f, symbol)
-            }))
+            };
+            Some(write(f))
         });
         written.flatten()
     }
@@ -411,11 +495,8 @@ impl ShownOffset {
 
 impl fmt::Display for ShownOffset {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = match self.demangle {
-            true => self.write_path(f),
-            false => None,
-        };
-        path.unwrap_or_else(|| fmt::Display::fmt(&SymbolOffset(self.addr), f))
+        self.write_known(f)
+            .unwrap_or_else(|| fmt::Display::fmt(&SymbolOffset(self.addr), f))
     }
 }
 

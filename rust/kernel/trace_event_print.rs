@@ -3,11 +3,12 @@
 //! Printing entries by C functions: what `struct trace_event_functions` get to work with.
 //!
 //! A [`Printing`] is a `struct trace_iterator`, of which C code uses `tr`, `ent`, `ent_size`, `seq`
-//! and `tmp_seq`.
+//! and `tmp_seq`. In `iter_flags` the printing functions say how they have shown names.
 //!
 //! C header: `include/linux/trace_events.h`.
 
 use super::trace_event_types::Event;
+use super::trace_iterator::{HAS_PATHS, LACKS_PATHS, WANTS_PATHS};
 use core::ptr::null_mut;
 use kernel::bindings;
 use kernel::prelude::*;
@@ -49,6 +50,8 @@ pub(crate) struct Entry<'a> {
     pub(crate) instance: usize,
     /// `TRACE_ITER_SYM_MASK`'s bits.
     pub(crate) symbol_flags: c_int,
+    /// Whether names of Rust functions are to be shown as paths.
+    pub(crate) paths: bool,
 }
 
 impl Printing {
@@ -63,14 +66,14 @@ impl Printing {
         Ok(KVBox::zeroed(GFP_KERNEL)?)
     }
 
-    /// Has `event` print `entry`, and gives the text; None if there was not enough room for it. Any
-    /// context.
+    /// Has `event` print `entry`, and gives the text, and whether names of Rust functions are left in it
+    /// that were wanted as paths; None if there was not enough room for it. Any context.
     pub(crate) fn print(
         &mut self,
         event: Event<'_>,
         entry: Entry<'_>,
         form: Form,
-    ) -> Option<&[u8]> {
+    ) -> Option<(&[u8], bool)> {
         let iter = self.0.get();
         let raw: *const bindings::trace_event = event.raw;
         // SAFETY: this is the only user of the iterator; the event's functions stay while it is
@@ -84,6 +87,7 @@ impl Printing {
             (*iter).ent_size = entry.data.len() as c_int;
             (*iter).cpu = entry.cpu as c_int;
             (*iter).ts = entry.ts;
+            (*iter).iter_flags = if entry.paths { WANTS_PATHS } else { 0 };
             let funcs = (*raw).funcs;
             let print = match form {
                 Form::Text => (*funcs).trace,
@@ -103,7 +107,9 @@ impl Printing {
             }
             let length = bindings::trace_seq_used(seq) as usize;
             let start = (&raw const (*iter).seq.buffer).cast::<u8>();
-            Some(core::slice::from_raw_parts(start, length))
+            let has_paths = (*iter).iter_flags & (HAS_PATHS | LACKS_PATHS) == HAS_PATHS;
+            let text = core::slice::from_raw_parts(start, length);
+            Some((text, entry.paths && !has_paths))
         }
     }
 }

@@ -8,6 +8,12 @@ use crate::kernel::trace_seq::TraceSeq;
 use kernel::bindings;
 use kernel::prelude::*;
 
+/// Bits of `iter_flags`, of which C has the lowest ones: names of Rust functions are wanted as paths; a
+/// format was printed that has them so; one was printed that may have others.
+pub(super) const WANTS_PATHS: usize = 1 << 29;
+pub(super) const HAS_PATHS: usize = 1 << 30;
+pub(super) const LACKS_PATHS: usize = 1 << 31;
+
 /// A record that is being printed, as C sees it.
 ///
 /// # Invariants
@@ -46,6 +52,16 @@ impl TraceIterator {
         // SAFETY: the scratch line is this object's, which is borrowed exclusively; it is zeroed or
         // initialised.
         unsafe { TraceSeq::from_raw(&mut self.0.tmp_seq) }
+    }
+
+    /// Whether names of Rust functions are to be shown as paths.
+    pub(crate) fn wants_paths(&self) -> bool {
+        self.0.iter_flags & WANTS_PATHS != 0
+    }
+
+    /// Tells whoever has the record printed whether all of a format's are.
+    pub(crate) fn tell_paths(&mut self, all: bool) {
+        self.0.iter_flags |= if all { HAS_PATHS } else { LACKS_PATHS };
     }
 
     /// The instance that the record is from, null where that is not known.

@@ -132,12 +132,13 @@ impl TraceSeq {
         Ok(())
     }
 
-    /// Adds what a format of C's makes of its arguments. Any context.
-    pub(crate) fn format(&mut self, arguments: Arguments) -> fmt::Result {
+    /// Adds what a format of C's makes of its arguments. With `paths`, names of Rust functions are shown
+    /// as paths: all of them, if it gives true. Any context.
+    pub(crate) fn format(&mut self, arguments: Arguments, paths: bool) -> Result<bool, fmt::Error> {
         if self.is_full() {
             return Err(fmt::Error);
         }
-        let (format, mut taken) = arguments.taken();
+        let (format, mut taken) = arguments.taken(paths);
         // As C's, it has an end behind it.
         let room = self
             .room()
@@ -149,9 +150,9 @@ impl TraceSeq {
                 if let Some(end) = self.room().first_mut() {
                     *end = 0;
                 }
-                Ok(())
+                Ok(!taken.has_symbols_by_c())
             }
-            Err(Refused::Unknown) => self.format_by_c(arguments),
+            Err(Refused::Unknown) => self.format_by_c(arguments).map(|()| false),
             Err(Refused::Full) => {
                 self.0.full = 1;
                 Err(fmt::Error)

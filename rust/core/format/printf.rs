@@ -5,6 +5,7 @@
 //!
 //! Linux's document: `Documentation/core-api/printk-formats.rst`.
 
+use super::out::{digits, marks_of, put_digits};
 use super::{copy_short, Out};
 use core::fmt;
 
@@ -12,6 +13,8 @@ use core::fmt;
 pub const LONGEST_POINTER: usize = 15;
 /// A width or a precision that is larger is left to C.
 const WIDEST: usize = 4096;
+/// 1 in each byte.
+const EACH: u64 = u64::MAX / 0xff;
 /// As many digits has the largest number in octal.
 const MOST_DIGITS: usize = 22;
 
@@ -89,9 +92,74 @@ impl Line<'_> {
     fn fill(&mut self, byte: u8, count: usize) -> Result<(), Refused> {
         self.next(count).map(|place| place.fill(byte))
     }
+
+    /// Writes what is before the first `%`, and gives the rest.
+    #[inline(always)]
+    fn up_to_percent<'t>(&mut self, text: &'t [u8]) -> Result<&'t [u8], Refused> {
+        let mut rest = text;
+        while let Some((word, behind)) = rest.split_first_chunk() {
+            let left = self.room.get_mut(self.len..);
+            let Some(place) = left.and_then(|room| room.first_chunk_mut()) else {
+                break;
+            };
+            *place = *word;
+            let found = marks_of(*word, b'%');
+            if found != 0 {
+                let before = (found.trailing_zeros() / 8) as usize;
+                self.len = self.len.wrapping_add(before);
+                return Ok(rest.get(before..).unwrap_or_default());
+            }
+            self.len = self.len.wrapping_add(word.len());
+            rest = behind;
+        }
+        let percent = rest.iter().position(|byte| *byte == b'%');
+        let (before, behind) = rest
+            .split_at_checked(percent.unwrap_or(rest.len()))
+            .unwrap_or_default();
+        self.bytes(before)?;
+        Ok(behind)
+    }
+
+    fn decimal(&mut self, value: u64, is_negative: bool) -> Result<(), Refused> {
+        if is_negative {
+            self.bytes(b"-")?;
+        }
+        let place = self.next(digits(value))?;
+        put_digits(place, value);
+        Ok(())
+    }
+
+    fn hexadecimal(&mut self, value: u64) -> Result<(), Refused> {
+        let all = hexadecimal(value);
+        let zeros = (value | 1).leading_zeros() / 4;
+        self.bytes(all.get(zeros as usize..).unwrap_or_default())
+    }
+
+    /// Writes the conversion of a pointer, which `text` begins with, and gives what follows it; `behind`
+    /// is what is behind the `p`.
+    fn pointer<'t>(
+        &mut self,
+        text: &[u8],
+        behind: &'t [u8],
+        arguments: &mut impl Arguments,
+    ) -> Result<&'t [u8], Refused> {
+        let more = behind
+            .iter()
+            .take_while(|byte| byte.is_ascii_alphanumeric());
+        let behind = behind.get(more.count()..).unwrap_or_default();
+        let length = text.len().wrapping_sub(behind.len());
+        let conversion = text.get(..length).filter(|_| length <= LONGEST_POINTER);
+        let conversion = conversion.ok_or(Refused::Unknown)?;
+        let address = arguments.long() as usize;
+        let room = self.room.get_mut(self.len..).unwrap_or_default();
+        let length = arguments.pointer(address, conversion, room);
+        self.next(length)?;
+        Ok(behind)
+    }
 }
 
-/// Writes to `room` what `format` makes of its arguments, and gives its length.
+/// Writes to `room` what `format` makes of its arguments, and gives its length. What is behind that in
+/// `room` may have been overwritten.
 ///
 /// # Errors
 ///
@@ -103,40 +171,55 @@ pub fn write(
 ) -> Result<usize, Refused> {
     let mut line = Line { room, len: 0 };
     let mut rest = format;
-    while let Some((text, conversion)) = rest.split_at_checked(up_to_percent(rest)) {
-        line.bytes(text)?;
-        rest = match conversion.split_first() {
-            Some((_, behind)) => one(conversion, behind, arguments, &mut line)?,
-            None => break,
+    loop {
+        rest = line.up_to_percent(rest)?;
+        // Most conversions are a letter, with at most the mark of a long number before it.
+        let (is_long, letter, behind) = match rest {
+            [_, b'l', b'l', letter, behind @ ..] => (true, letter, behind),
+            [_, b'l' | b'z', letter, behind @ ..] => (true, letter, behind),
+            [_, letter, behind @ ..] => (false, letter, behind),
+            [_] => return Err(Refused::Unknown),
+            [] => return Ok(line.len),
+        };
+        rest = match letter {
+            b's' if !is_long => {
+                let address = arguments.long() as usize;
+                line.bytes(arguments.text(address, None).ok_or(Refused::Unknown)?)?;
+                behind
+            }
+            b'p' if !is_long => line.pointer(rest, behind, arguments)?,
+            b'd' => {
+                let value = match is_long {
+                    true => arguments.long(),
+                    false => arguments.int().into(),
+                };
+                line.decimal(value.unsigned_abs(), value < 0)?;
+                behind
+            }
+            b'u' | b'x' => {
+                let value = match is_long {
+                    true => arguments.long() as u64,
+                    false => u64::from(arguments.int() as u32),
+                };
+                match letter {
+                    b'u' => line.decimal(value, false)?,
+                    _ => line.hexadecimal(value)?,
+                }
+                behind
+            }
+            _ => one(rest, arguments, &mut line)?,
         };
     }
-    Ok(line.len)
 }
 
-/// How many bytes are before the first `%`.
-#[inline]
-fn up_to_percent(text: &[u8]) -> usize {
-    let mut rest = text;
-    while let Some((word, behind)) = rest.split_first_chunk() {
-        let found = super::out::marks_of(*word, b'%');
-        if found != 0 {
-            let before = text.len().wrapping_sub(rest.len());
-            return before.wrapping_add((found.trailing_zeros() / 8) as usize);
-        }
-        rest = behind;
-    }
-    let more = rest.iter().position(|byte| *byte == b'%');
-    let behind = more.map_or(0, |at| rest.len().wrapping_sub(at));
-    text.len().wrapping_sub(behind)
-}
-
-/// Writes the conversion that `text` begins with, `inside` without its `%`; gives what follows it.
+/// Writes the conversion that `text` begins with, whatever it is; gives what follows it.
+#[inline(never)]
 fn one<'a>(
-    text: &[u8],
-    inside: &'a [u8],
+    text: &'a [u8],
     arguments: &mut impl Arguments,
     line: &mut Line<'_>,
 ) -> Result<&'a [u8], Refused> {
+    let inside = text.get(1..).unwrap_or_default();
     let (how, letter, behind) = Conversion::parse(inside, arguments).ok_or(Refused::Unknown)?;
     match letter {
         b'd' | b'i' => {
@@ -154,18 +237,7 @@ fn one<'a>(
         }
         b'c' if how.size == Size::Int => how.padded(&[arguments.int() as u8], line)?,
         b'p' if how.size == Size::Int && !how.has_star => {
-            let more = behind
-                .iter()
-                .take_while(|byte| byte.is_ascii_alphanumeric());
-            let behind = behind.get(more.count()..).unwrap_or(&[]);
-            let length = text.len().wrapping_sub(behind.len());
-            let conversion = text.get(..length).filter(|_| length <= LONGEST_POINTER);
-            let conversion = conversion.ok_or(Refused::Unknown)?;
-            let address = arguments.long() as usize;
-            let room = line.room.get_mut(line.len..).unwrap_or_default();
-            let length = arguments.pointer(address, conversion, room);
-            line.next(length)?;
-            return Ok(behind);
+            return line.pointer(text, behind, arguments);
         }
         b'%' => line.bytes(b"%")?,
         _ => return Err(Refused::Unknown),
@@ -174,26 +246,19 @@ fn one<'a>(
 }
 
 impl Conversion {
-    const PLAIN: Self = Self {
-        left: false,
-        zeros: false,
-        plus: false,
-        blank: false,
-        alternate: false,
-        has_star: false,
-        width: 0,
-        precision: None,
-        size: Size::Int,
-    };
-
     /// What is behind a `%`: how, by which letter, and what follows. `None` if it is not known.
     fn parse<'a>(text: &'a [u8], arguments: &mut impl Arguments) -> Option<(Self, u8, &'a [u8])> {
-        let (&first, behind) = text.split_first()?;
-        // Most have nothing in between.
-        if first.is_ascii_lowercase() && !matches!(first, b'h' | b'l' | b'z' | b't' | b'j' | b'q') {
-            return Some((Self::PLAIN, first, behind));
-        }
-        let mut how = Self::PLAIN;
+        let mut how = Self {
+            left: false,
+            zeros: false,
+            plus: false,
+            blank: false,
+            alternate: false,
+            has_star: false,
+            width: 0,
+            precision: None,
+            size: Size::Int,
+        };
         let mut rest = text;
         loop {
             let (&flag, behind) = rest.split_first()?;
@@ -294,27 +359,12 @@ impl Conversion {
         upper: bool,
         line: &mut Line<'_>,
     ) -> Result<(), Refused> {
-        if base == 10 && self.is_plain() {
-            if is_negative == Some(true) {
-                line.bytes(b"-")?;
-            }
-            let place = line.next(super::out::digits(value))?;
-            super::out::put_digits(place, value);
-            return Ok(());
-        }
         let mut all = [0; MOST_DIGITS];
         let digits = match base {
             10 => decimal(value, &mut all),
             _ => binary(value, if base == 16 { 4 } else { 3 }, upper, &mut all),
         };
-        match self.is_plain() && is_negative != Some(true) {
-            true => line.bytes(digits),
-            false => self.in_columns(digits, is_negative, base, upper, value == 0, line),
-        }
-    }
-
-    fn is_plain(&self) -> bool {
-        self.width == 0 && self.precision.is_none() && !self.plus && !self.blank && !self.alternate
+        self.in_columns(digits, is_negative, base, upper, value == 0, line)
     }
 
     /// Writes a number with all that belongs to it. As in C, zeros before it and a precision do not
@@ -360,10 +410,10 @@ impl Conversion {
 
 /// The digits of `value`, at the end of `all`.
 fn decimal(value: u64, all: &mut [u8; MOST_DIGITS]) -> &[u8] {
-    let count = super::out::digits(value);
+    let count = digits(value);
     let start = MOST_DIGITS.saturating_sub(count);
     let place = all.get_mut(start..).unwrap_or_default();
-    super::out::put_digits(place, value);
+    put_digits(place, value);
     place
 }
 
@@ -385,6 +435,27 @@ fn binary(value: u64, bits: u32, upper: bool, all: &mut [u8; MOST_DIGITS]) -> &[
         }
     }
     all.get(start..).unwrap_or(&[])
+}
+
+/// All hexadecimal digits of `value`.
+pub fn hexadecimal(value: u64) -> [u8; 16] {
+    let half = |value: u32| {
+        // Each four bits become a byte, in their order.
+        let mut bytes = u64::from(value);
+        for (by, kept) in [
+            (16, 0x0000_ffff_0000_ffff),
+            (8, 0x00ff_00ff_00ff_00ff),
+            (4, 0x0f0f_0f0f_0f0f_0f0f),
+        ] {
+            bytes = (bytes << by | bytes) & kept;
+        }
+        // 1 in each byte that is shown as a letter: those above 9.
+        let letters = bytes.wrapping_add(EACH.wrapping_mul(6)) >> 4 & EACH;
+        let above = letters.wrapping_mul(u64::from(b'a'.wrapping_sub(b'9').wrapping_sub(1)));
+        let digits = bytes.wrapping_add(EACH.wrapping_mul(u64::from(b'0')));
+        u128::from(digits.wrapping_add(above))
+    };
+    (half((value >> 32) as u32) << 64 | half(value as u32)).to_be_bytes()
 }
 
 /// Writes `name+0xOFFSET/0xSIZE`, as `%pS` does.

@@ -3,7 +3,7 @@
 //! Formats beside libc's, and where the kernel's differ.
 
 use core::ffi::{c_char, c_int, CStr};
-use rtrace_core::format::printf::{write, write_place, Arguments, Refused};
+use rtrace_core::format::printf::{hexadecimal, write, write_place, Arguments, Refused};
 use rtrace_core::format::LineBuf;
 
 #[derive(Clone, Copy, Debug)]
@@ -260,4 +260,18 @@ fn places() {
     let mut line = LineBuf::new(&mut memory);
     write_place(b"vfs_read", 0x1f, 0x2a0, &mut line).unwrap();
     assert_eq!(line.as_bytes(), b"vfs_read+0x1f/0x2a0");
+}
+
+#[test]
+fn all_hexadecimal_digits() {
+    let mut value = 1u64;
+    for value in std::iter::from_fn(|| {
+        value = value.wrapping_mul(0x5851_f42d_4c95_7f2d).rotate_left(9);
+        Some(value)
+    })
+    .take(10_000)
+    .chain([0, u64::MAX, 0x0123_4567_89ab_cdef, 0x9999_aaaa_ffff_0000])
+    {
+        assert_eq!(hexadecimal(value), format!("{value:016x}").as_bytes());
+    }
 }

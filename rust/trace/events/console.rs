@@ -118,9 +118,10 @@ fn write(printing: &mut Printing, kind: u16, data: &[u8]) {
         ts: 0,
         instance: 0,
         symbol_flags: 0,
+        paths: false,
     };
     types::with(kind, |event| {
-        if let Some(text) = printing.print(event, entry, Form::Text) {
+        if let Some((text, _)) = printing.print(event, entry, Form::Text) {
             log::default(text);
         }
     });

@@ -177,17 +177,15 @@ impl Printer for Events {
             .fold(0, |bits, (at, &flag)| {
                 bits | c_int::from(set.has(flag)) << at
             });
-        let demangle = if set.has(Flag::RustDemangle) {
-            DEMANGLE
-        } else {
-            0
-        };
+        let paths = set.has(Flag::RustDemangle);
+        let demangle = if paths { DEMANGLE } else { 0 };
         let entry = Entry {
             data: record.data,
             cpu: record.cpu.as_u32(),
             ts: record.ts,
             instance: style.instance,
             symbol_flags: symbol_flags | demangle,
+            paths: paths && form == Form::Text,
         };
         // Entries of another kernel's boot must not be printed by code of this kernel, except system
         // calls, which rtrace prints itself.
@@ -201,12 +199,12 @@ impl Printer for Events {
                 if let Some(call) = event.call().filter(|call| is_text && by_fields(call)) {
                     return write_fields(call, record.data, style, out);
                 }
-                let call = event.call().filter(|_| is_text && demangle != 0);
+                let shows_symbols = event
+                    .call()
+                    .is_some_and(|call| call.has(Call::SHOWS_SYMBOLS));
                 match printing.print(event, entry, form) {
-                    Some(text) if call.is_some_and(|call| call.has(Call::SHOWS_SYMBOLS)) => {
-                        write_demangled(text, out)
-                    }
-                    Some(text) => out.bytes(text),
+                    Some((text, true)) if shows_symbols => write_demangled(text, out),
+                    Some((text, _)) => out.bytes(text),
                     None => Err(fmt::Error),
                 }
             })

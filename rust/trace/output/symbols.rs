@@ -63,16 +63,14 @@ impl Symbols for Kallsyms {
             // `ShownOffset` prints a number if there is no symbol.
             return write!(out, "{}", ShownOffset { addr, demangle }).map(|()| true);
         }
-        Symbol::with(addr, |symbol| {
-            symbol.with_shown(demangle, |name| out.bytes(name))
-        })
-        .map_or(Ok(false), |written| written.map(|()| true))
+        Symbol::with_shown(addr, demangle, |symbol| out.bytes(symbol.name()))
+            .map_or(Ok(false), |written| written.map(|()| true))
     }
 
     fn write_name(&self, addr: usize, out: &mut dyn Out) -> fmt::Result {
         let addr = self.current_addr(addr);
-        let written = Symbol::with(addr, |symbol| {
-            symbol.with_shown(self.demangle, |name| out.bytes(name))?;
+        let written = Symbol::with_shown(addr, self.demangle, |symbol| {
+            out.bytes(symbol.name())?;
             let Some(module) = symbol.module() else {
                 return Ok(());
             };

@@ -5,6 +5,7 @@
 
 use crate::core::format::graph::write_duration;
 use crate::core::format::Out;
+use crate::core::parse::glob::is_path;
 use crate::core::parse::number;
 use crate::core::parse::options::{self, Flag, Set, TracerOption};
 use crate::kernel::cpus;
@@ -118,14 +119,12 @@ fn write_row(row: &Row, out: &mut dyn Out) -> fmt::Result {
         .flatten()
     {
         Some(place) => write!(name, "  {place}")?,
-        None => Symbol::with(row.site, |symbol| {
-            symbol.with_shown(set.has(Flag::RustDemangle), |shown| {
-                // The end of a path says most: it is never cut.
-                if shown != symbol.name() {
-                    width = shown.len().max(NAME);
-                }
-                name.bytes(shown)
-            })
+        None => Symbol::with_shown(row.site, set.has(Flag::RustDemangle), |symbol| {
+            // The end of a path says most: it is never cut.
+            if is_path(symbol.name()) {
+                width = symbol.name().len().max(NAME);
+            }
+            name.bytes(symbol.name())
         })
         .unwrap_or(Ok(()))?,
     }
