@@ -24,7 +24,7 @@ class Boot:
                 tempfile.NamedTemporaryFile("w", suffix=".bconf") as config:
             config.write(self.config)
             config.flush()
-            environment = dict(os.environ, KERNEL=KERNEL, APPEND=self.parameters, LOG=console.name, GUEST_TIMEOUT="90",
+            environment = dict(os.environ, KERNEL=KERNEL, APPEND=self.parameters, LOG=console.name, GUEST_TIMEOUT="180",
                                CMD=f"cd /sys/kernel/tracing\n{self.command}")
             if self.config:
                 environment["BOOTCONFIG"] = config.name
