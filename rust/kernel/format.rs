@@ -6,6 +6,7 @@
 //! language.
 
 use crate::core::format::printf;
+use crate::core::format::rust_name::is_mangled;
 use crate::kernel::hashed_pointer;
 use crate::kernel::kallsyms;
 use core::cell::Cell;
@@ -74,7 +75,7 @@ impl Arguments {
             let taken = Taken {
                 list: list.assume_init(),
                 paths,
-                symbols_by_c: Cell::new(false),
+                lacks_paths: Cell::new(false),
             };
             (format, taken)
         }
@@ -247,13 +248,14 @@ unsafe fn between(
 pub(crate) struct Taken {
     list: bindings::va_list,
     paths: bool,
-    symbols_by_c: Cell<bool>,
+    lacks_paths: Cell<bool>,
 }
 
 impl Taken {
-    /// Whether C has printed symbols, whose names are never paths.
-    pub(crate) fn has_symbols_by_c(&self) -> bool {
-        self.symbols_by_c.get()
+    /// Whether there may be names that are no paths where paths are wanted: C has printed them, or there
+    /// was no room on the stack.
+    pub(crate) fn lacks_paths(&self) -> bool {
+        self.lacks_paths.get()
     }
 }
 
@@ -285,7 +287,7 @@ impl printf::Arguments for Taken {
         }
     }
 
-    fn pointer(&self, address: usize, conversion: &[u8], room: &mut [u8]) -> usize {
+    fn pointer(&self, address: usize, conversion: &[u8], room: &mut [u8]) -> Option<usize> {
         let written = match conversion {
             b"%p" => hashed_pointer::digits(address).map(|digits| {
                 if let Some(place) = room.first_chunk_mut() {
@@ -297,12 +299,16 @@ impl printf::Arguments for Taken {
             b"%ps" => kallsyms::write_own(address, false, self.paths, room),
             _ => None,
         };
-        if let Some(written) = written {
+        if written.is_some() {
+            // A path takes room on the stack, and is left for later where there is not as much.
+            if self.paths && is_mangled(room) {
+                self.lacks_paths.set(true);
+            }
             return written;
         }
         let is_symbol = |pair: &[u8]| matches!(pair, [b'p', b's' | b'S' | b'B']);
         if conversion.windows(2).any(is_symbol) {
-            self.symbols_by_c.set(true);
+            self.lacks_paths.set(true);
         }
         let mut text = [0u8; printf::LONGEST_POINTER + 1];
         if let Some(text) = text.get_mut(..conversion.len()) {
@@ -310,13 +316,15 @@ impl printf::Arguments for Taken {
         }
         // SAFETY: the conversion is NUL-terminated and of a pointer, which is its argument; the memory
         // has the size that is said.
-        unsafe {
+        let length = unsafe {
             bindings::rtrace_print_pointer(
                 room.as_mut_ptr().cast(),
                 room.len(),
                 text.as_ptr().cast(),
                 address as *const c_void,
-            ) as usize
-        }
+            )
+        } as usize;
+        // C puts an end there: of what is as long as the room, the last byte is missing.
+        (length != room.len()).then_some(length)
     }
 }

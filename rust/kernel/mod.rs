@@ -29,7 +29,6 @@ pub(crate) mod fs;
 pub(crate) mod ftrace;
 #[cfg(CONFIG_FUNCTION_PROFILER)]
 pub(crate) mod function_profile;
-#[cfg(any(CONFIG_HIST_TRIGGERS_DEBUG, CONFIG_KPROBE_EVENTS))]
 pub(crate) mod hashed_pointer;
 #[cfg(all(CONFIG_HIBERNATION, CONFIG_FUNCTION_GRAPH_TRACER))]
 pub(crate) mod hibernation;

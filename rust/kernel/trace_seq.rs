@@ -140,17 +140,17 @@ impl TraceSeq {
         }
         let (format, mut taken) = arguments.taken(paths);
         // As C's, it has an end behind it.
-        let room = self
-            .room()
-            .split_last_mut()
-            .map_or(&mut [][..], |(_, room)| room);
+        let Some((_, room)) = self.room().split_last_mut() else {
+            self.0.full = 1;
+            return Err(fmt::Error);
+        };
         match printf::write(format, &mut taken, room) {
             Ok(length) => {
                 self.0.seq.len = self.used().wrapping_add(length);
                 if let Some(end) = self.room().first_mut() {
                     *end = 0;
                 }
-                Ok(!taken.has_symbols_by_c())
+                Ok(!taken.lacks_paths())
             }
             Err(Refused::Unknown) => self.format_by_c(arguments).map(|()| false),
             Err(Refused::Full) => {

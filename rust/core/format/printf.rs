@@ -31,9 +31,9 @@ pub trait Arguments {
     fn text(&self, address: usize, most: Option<usize>) -> Option<&[u8]>;
 
     /// Writes `address` to `room` as the conversion of a pointer says: `%p` and what follows it, of at
-    /// most [`LONGEST_POINTER`] bytes. Gives how many bytes it is, of which as many were written as
-    /// there is room for.
-    fn pointer(&self, address: usize, conversion: &[u8], room: &mut [u8]) -> usize;
+    /// most [`LONGEST_POINTER`] bytes. Gives how many bytes it is, all written if there is room for them.
+    /// `None` where that cannot be said.
+    fn pointer(&self, address: usize, conversion: &[u8], room: &mut [u8]) -> Option<usize>;
 }
 
 /// Why a format is not written.
@@ -143,6 +143,10 @@ impl Line<'_> {
         behind: &'t [u8],
         arguments: &mut impl Arguments,
     ) -> Result<&'t [u8], Refused> {
+        // What C takes for a letter there depends on its tables.
+        if behind.first().is_some_and(|byte| !byte.is_ascii()) {
+            return Err(Refused::Unknown);
+        }
         let more = behind
             .iter()
             .take_while(|byte| byte.is_ascii_alphanumeric());
@@ -153,7 +157,7 @@ impl Line<'_> {
         let address = arguments.long() as usize;
         let room = self.room.get_mut(self.len..).unwrap_or_default();
         let length = arguments.pointer(address, conversion, room);
-        self.next(length)?;
+        self.next(length.ok_or(Refused::Unknown)?)?;
         Ok(behind)
     }
 }

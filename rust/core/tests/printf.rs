@@ -6,6 +6,9 @@ use core::ffi::{c_char, c_int, CStr};
 use rtrace_core::format::printf::{hexadecimal, write, write_place, Arguments, Refused};
 use rtrace_core::format::LineBuf;
 
+/// An address that is not printed.
+const UNSAID: usize = 99;
+
 #[derive(Clone, Copy, Debug)]
 enum Argument {
     Number(i64),
@@ -41,11 +44,11 @@ impl Arguments for List<'_> {
         Some(&text[..most.unwrap_or(text.len()).min(text.len())])
     }
 
-    fn pointer(&self, address: usize, conversion: &[u8], room: &mut [u8]) -> usize {
+    fn pointer(&self, address: usize, conversion: &[u8], room: &mut [u8]) -> Option<usize> {
         let text = format!("<{} {address:x}>", conversion.escape_ascii());
         let fits = text.len().min(room.len());
         room[..fits].copy_from_slice(&text.as_bytes()[..fits]);
-        text.len()
+        (address != UNSAID).then_some(text.len())
     }
 }
 
@@ -219,6 +222,8 @@ fn pointers_are_handed_on_with_what_follows() {
     assert_eq!(number("at %p.", 16), "at <%p 10>.");
     assert_eq!(number("at %pS%%", 16), "at <%pS 10>%");
     assert_eq!(number("at %-18pISpc", 16), "at <%-18pISpc 10>");
+    assert_eq!(made("at %px", &[Argument::Number(UNSAID as i64)]), None);
+    assert_eq!(made("at %p\u{e9}", &[Argument::Number(16)]), None);
 }
 
 #[test]

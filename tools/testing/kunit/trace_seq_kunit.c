@@ -272,21 +272,37 @@ static void room(struct kunit *test)
 {
 	int rest;
 
-	for (rest = 1; rest < 24; rest++) {
-		struct trace_seq *s = new_seq(test);
-		int length = snprintf(NULL, 0, "%s %d%c %p", "text", 12345, '!', s);
-		bool fits = length < rest;
+/* What a format makes where there are so many bytes left, its end included. */
+#define WITH(format, ...)										\
+	do {												\
+		struct trace_seq *s = new_seq(test);							\
+		char wanted[64];									\
+		int length = snprintf(wanted, sizeof(wanted), format, __VA_ARGS__);			\
+		bool fits = length < rest;								\
+													\
+		trace_seq_puts(s, "");									\
+		s->seq.size = 100 + rest;								\
+		s->seq.len = 100;									\
+		s->buffer[100 + rest] = '#';								\
+		trace_seq_printf(s, format, __VA_ARGS__);						\
+		KUNIT_EXPECT_EQ_MSG(test, trace_seq_has_overflowed(s), !fits, "%s: %d", wanted, rest);	\
+		KUNIT_EXPECT_EQ(test, s->seq.len, fits ? 100 + length : 100);				\
+		if (fits)										\
+			KUNIT_EXPECT_MEMEQ(test, s->buffer + 100, wanted, length);			\
+		KUNIT_EXPECT_EQ(test, s->buffer[100 + rest], '#');					\
+		kunit_kfree(test, s);									\
+	} while (0)
 
-		trace_seq_puts(s, "");
-		s->seq.size = 100 + rest;
-		s->seq.len = 100;
-		s->buffer[100 + rest] = '#';
-		trace_seq_printf(s, "%s %d%c %p", "text", 12345, '!', s);
-		KUNIT_EXPECT_EQ(test, trace_seq_has_overflowed(s), !fits);
-		KUNIT_EXPECT_EQ(test, s->seq.len, fits ? 100 + length : 100);
-		KUNIT_EXPECT_EQ(test, s->buffer[100 + rest], '#');
-		kunit_kfree(test, s);
+	for (rest = 0; rest < 48; rest++) {
+		WITH("%s", "");
+		WITH("%s %d%c %x", "text", 12345, '!', 0xabcdef);
+		WITH("%s %p", "text", test);
+		WITH("%d%px", 12345, test);
+		WITH("%s %pI4", "text", "\1\2\3\4");
+		WITH("%pS %d", (char *)vfs_fsync + 5, 7);
+		WITH("%d %pS", 7, (char *)vfs_fsync + 5);
 	}
+#undef WITH
 }
 
 static struct kunit_case cases[] = {
