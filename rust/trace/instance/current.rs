@@ -4,7 +4,7 @@
 //! follows it.
 
 use super::tracer::{self, Tracer, TracerRef};
-use super::{Instance, State};
+use super::{latency, list, Instance, State};
 use crate::core::parse::options::{self, Set, TracerOption};
 use kernel::prelude::*;
 use kernel::sync::Arc;
@@ -74,7 +74,7 @@ impl Instance {
     pub(crate) fn set_tracer(self: &Arc<Self>, name: &[u8]) -> Result {
         let name = name.trim_ascii();
         let mut reason = None;
-        let result = self.change_tracer(name, &mut reason);
+        let result = telling_of_threshold(|| self.change_tracer(name, &mut reason));
         if let Some(reason) = reason {
             self.errors.push(b"current_tracer", name, 0, reason);
         }
@@ -241,6 +241,21 @@ impl State {
             .as_mut()
             .map_or(Ok(()), |running| running.changed(flags))
     }
+}
+
+/// Runs `change`, which starts or ends a tracer. One may have a [`threshold`](latency::threshold) of its
+/// own, which is that of the tracers of all instances then. Task context, without the state mutex of an
+/// instance, may sleep.
+pub(super) fn telling_of_threshold<R>(change: impl FnOnce() -> R) -> R {
+    let before = latency::threshold();
+    let result = change();
+    if latency::threshold() != before {
+        // One that cannot turn to it goes on as before.
+        list::all().for_each(|instance| {
+            let _ = instance.refresh_tracer();
+        });
+    }
+    result
 }
 
 /// The text for `error_log` that says why a tracer did not start.

@@ -36,7 +36,7 @@ pub(crate) fn threshold() -> u64 {
     THRESHOLD.load(Relaxed)
 }
 
-/// Sets [`threshold`]. Any context.
+/// Sets [`threshold`]. The tracers of all instances are to be told. Any context.
 pub(crate) fn set_threshold(nanoseconds: u64) {
     THRESHOLD.store(nanoseconds, Relaxed);
 }
