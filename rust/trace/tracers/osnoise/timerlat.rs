@@ -153,15 +153,19 @@ fn is_too_long(latency: u64, limit: Setting) -> bool {
 /// What the timer of a CPU does.
 struct Alarm {
     cpu: CpuId,
+    /// The task whose account the CPU's is while the timer counts.
+    pid: i32,
     sleeper: RawLock<Option<ARef<Task>>>,
 }
 
 type Timer = Pin<KBox<PinnedTimer<Alarm>>>;
 
 impl Alarm {
+    /// That of the current task on `cpu`.
     fn new(cpu: CpuId) -> Result<Timer> {
         let alarm = Self {
             cpu,
+            pid: current_pid(),
             sleeper: RawLock::new(None),
         };
         Ok(KBox::pin_init(PinnedTimer::new(alarm), GFP_KERNEL)?)
@@ -189,6 +193,10 @@ impl Expire for Alarm {
         let (Some(here), Some(own)) = (account::this(), account::of(self.cpu)) else {
             return;
         };
+        if own.pid.load(Relaxed) != self.pid {
+            // That of a program which was killed, and has not gone yet.
+            return self.wake();
+        }
         let timer = &own.timer;
         let latency = timer.latency().unwrap_or(0);
         timer.is_active.store(true, Relaxed);
@@ -341,6 +349,14 @@ impl UserThread {
         })
     }
 
+    /// `EINVAL` once another workload has begun.
+    fn check_it_stays(&self) -> Result {
+        match self.account.pid.load(Relaxed) == self.pid {
+            true => Ok(()),
+            false => Err(EINVAL),
+        }
+    }
+
     /// The task is back from the last activation, and waits for the next. Task context, sleeps.
     ///
     /// # Errors
@@ -351,9 +367,7 @@ impl UserThread {
         let staying = Staying::new();
         let activation = &self.account.timer;
         let timer = self.timer.as_ref().ok_or(EINVAL)?;
-        if self.account.pid.load(Relaxed) != self.pid {
-            return Err(EINVAL);
-        }
+        self.check_it_stays()?;
         if staying.cpu().as_u32() != self.cpu.as_u32() {
             activation.migrated.store(true, Relaxed);
             recorders::taint(TimerlatRead::address(), "timerlat user thread migrate\n");
@@ -381,6 +395,7 @@ impl UserThread {
             self.account.sampling.store(true, Relaxed);
         }
         wait(timer, activation, || false);
+        self.check_it_stays()?;
         let Some(latency) = activation.latency() else {
             return Ok(());
         };

@@ -164,7 +164,9 @@ impl Drop for User {
             let mut workload = workload.lock();
             workload.users = workload.users.saturating_sub(1);
             if workload.users == 0 {
+                // No program comes after this; those that came while nothing was recorded go.
                 IS_TIMERLAT.store(false, Relaxed);
+                stop_workers();
             }
         }
     }
@@ -210,7 +212,7 @@ impl Workload {
         if self.hooks.is_some() {
             return Ok(());
         }
-        account::all().for_each(|account| account.reset());
+        reset_accounts()?;
         #[cfg(CONFIG_TIMERLAT_TRACER)]
         timerlat::begin();
         self.hooks = Some(Hooks::new(self.kind)?);
@@ -275,6 +277,10 @@ impl Workload {
     /// Stops the workers, and starts those there are to be.
     fn restart(&self) {
         if self.hooks.is_none() {
+            // Programs may have come, but not in the place of threads.
+            if Choice::Workload.is_on() {
+                stop_workers();
+            }
             return;
         }
         stop_workers();
@@ -334,6 +340,19 @@ impl Work for Job {
             Kind::Timerlat => timerlat::run(thread, self.cpu),
         }
     }
+}
+
+/// New accounts for all CPUs, but for those where a program waits already: it has come while nothing
+/// was recorded. `ENODEV`.
+fn reset_accounts() -> Result {
+    let workers = WORKERS.as_ref().ok_or(ENODEV)?.lock();
+    for cpu in cpus::possible() {
+        let worker = workers.get(cpu.as_u32() as usize).and_then(Option::as_ref);
+        if let Some(account) = account::of(cpu).filter(|_| worker.is_none()) {
+            account.reset();
+        }
+    }
+    Ok(())
 }
 
 fn stop_workers() {

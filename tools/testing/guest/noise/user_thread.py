@@ -58,13 +58,14 @@ def end_of(pid, seconds=30):
     wrong("a process hangs")
 
 
-def reader():
-    """Waits for the timer of CPU 1, until it is killed. Gives its pid once it is there."""
+def reader(cpu=1, first=lambda: None):
+    """Waits for the timer of a CPU, until it is killed. Gives its pid once it is there. `first` runs there, with the file open."""
     ready = os.pipe()
 
     def waits():
-        os.sched_setaffinity(0, {1})
-        fd = os.open(FILE % 1, os.O_RDONLY)
+        os.sched_setaffinity(0, {cpu})
+        fd = os.open(FILE % cpu, os.O_RDONLY)
+        first()
         os.write(ready[1], b"1")
         while True:
             os.read(fd, 1)
@@ -83,6 +84,85 @@ def wait_for(text, seconds=30):
             return
         time.sleep(0.2)
     wrong(f"no {text!r}:\n{read('trace')[-2000:]}")
+
+
+def killed(pid, why):
+    status = end_of(pid)
+    if not os.WIFSIGNALED(status) or os.WTERMSIG(status) != signal.SIGKILL:
+        wrong(f"{why}, and the process ended with {status}")
+
+
+def samples():
+    return [line for line in read("trace").splitlines() if "timer_latency" in line and not line.startswith("#")]
+
+
+def while_paused():
+    """Programs that come while nothing is recorded."""
+    while time.monotonic() < 30:
+        time.sleep(1)
+    write("osnoise/timerlat_period_us", "1000000")
+    write("current_tracer", "timerlat")
+    write("tracing_on", "0")
+    pid = reader()
+    time.sleep(0.2)
+    start = time.monotonic()
+    write("tracing_on", "1")
+    wait_for("[001] d.h")
+    wait_for("context thread")
+    most = time.monotonic() - start + 2
+    for line in samples():
+        if int(line.split()[-2]) > most * 1e9:
+            wrong(f"so late, after {most} s: {line}")
+    write("tracing_on", "0")
+    killed(pid, "nothing is recorded")
+    pid = reader()
+    write("osnoise/options", "DEFAULTS")
+    killed(pid, "there are to be threads")
+    write("osnoise/options", "NO_OSNOISE_WORKLOAD")
+    pid = reader()
+    write("current_tracer", "nop")
+    killed(pid, "the tracer has gone")
+    write("tracing_on", "1")
+    write("osnoise/timerlat_period_us", "5000")
+
+
+def of_before():
+    """The timer of a program that was killed, and whose file another one has open still."""
+    keepers = os.pipe()
+
+    def keeper():
+        pid = os.fork()
+        if pid == 0:
+            # Until the end of this.
+            os.close(keepers[1])
+            os.read(keepers[0], 1)
+            os._exit(0)
+
+    write("osnoise/timerlat_align_us", "8000000")
+    write("osnoise/options", "TIMERLAT_ALIGN")
+    write("current_tracer", "timerlat")
+    one = reader(0)
+    wait_for("[000] d.h")
+    other = reader(1, keeper)
+    time.sleep(0.5)
+    write("current_tracer", "nop")
+    killed(one, "the tracer has gone")
+    killed(other, "the tracer has gone")
+    write("osnoise/options", "DEFAULTS")
+    write("osnoise/options", "NO_OSNOISE_WORKLOAD")
+    write("osnoise/timerlat_align_us", "0")
+    write("current_tracer", "timerlat")
+    time.sleep(9)
+    if samples():
+        wrong(f"a timer of before: {samples()}")
+    os.close(keepers[1])
+    os.close(keepers[0])
+    time.sleep(0.5)
+    # The CPU is free again.
+    killed_later = reader()
+    wait_for("[001] d.h")
+    write("current_tracer", "nop")
+    killed(killed_later, "the tracer has gone")
 
 
 def main():
@@ -128,9 +208,7 @@ def main():
 
     # The end of the tracer kills who waits.
     write("current_tracer", "nop")
-    status = end_of(pid)
-    if not os.WIFSIGNALED(status) or os.WTERMSIG(status) != signal.SIGKILL:
-        wrong(f"the tracer has gone, and the process ended with {status}")
+    killed(pid, "the tracer has gone")
 
     # So does the option, and the CPU's end.
     write("current_tracer", "timerlat")
@@ -169,6 +247,8 @@ def main():
         wrong("no text about it")
     write("tracing_on", "1")
     write("current_tracer", "nop")
+    while_paused()
+    of_before()
     write("osnoise/options", "DEFAULTS")
 
 
