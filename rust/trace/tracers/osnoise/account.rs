@@ -148,6 +148,12 @@ impl Account {
         self.timer.reset();
     }
 
+    /// What runs now is not measured. Disturbances do not count.
+    pub(super) fn forget(&self) {
+        let sources = [&self.irq, &self.softirq, &self.thread];
+        sources.into_iter().for_each(Source::forget);
+    }
+
     /// The thread of the workload ends, though nobody has stopped it.
     pub(super) fn leave(&self) {
         self.sampling.store(false, Relaxed);
@@ -193,9 +199,13 @@ impl Account {
         self.interrupts.fetch_add(1, Relaxed);
     }
 
-    /// When the one that ends now, in the function `F`, has begun, and its length.
+    /// When the one that ends now, in the function `F`, has begun, and its length. None where its
+    /// begin was not seen.
     #[inline]
-    fn end<F: EntryFunction>(&self, source: &Source) -> (u64, u64) {
+    fn end<F: EntryFunction>(&self, source: &Source) -> Option<(u64, u64)> {
+        if source.start.load(Relaxed) == 0 {
+            return None;
+        }
         let read = || clock::sched().wrapping_sub(source.start.load(Relaxed));
         let (length, _) = self.undisturbed(read);
         if (length as i64) < 0 {
@@ -203,7 +213,7 @@ impl Account {
             recorders::taint(F::address(), "Negative duration!\n");
         }
         source.start.store(0, Relaxed);
-        (source.arrival.load(Relaxed), length)
+        Some((source.arrival.load(Relaxed), length))
     }
 
     /// An NMI begins or ends. Only in NMIs.
@@ -246,7 +256,9 @@ impl Account {
         if !self.is_sampling() {
             return;
         }
-        let (arrival, length) = self.end::<IrqExit>(&self.irq);
+        let Some((arrival, length)) = self.end::<IrqExit>(&self.irq) else {
+            return;
+        };
         osnoise::irq_noise(vector, name, arrival, length);
         self.irq.arrival.store(0, Relaxed);
         self.discount_of_irq(length);
@@ -260,7 +272,9 @@ impl Account {
         if !self.is_measured() {
             return self.softirq.forget();
         }
-        let (arrival, length) = self.end::<SoftirqExit>(&self.softirq);
+        let Some((arrival, length)) = self.end::<SoftirqExit>(&self.softirq) else {
+            return;
+        };
         osnoise::softirq_noise(vector, arrival, length);
         self.thread.discount(length);
         self.softirq.arrival.store(0, Relaxed);
@@ -274,7 +288,9 @@ impl Account {
         if !self.is_measured() {
             return self.thread.forget();
         }
-        let (arrival, length) = self.end::<Switch>(&self.thread);
+        let Some((arrival, length)) = self.end::<Switch>(&self.thread) else {
+            return;
+        };
         osnoise::thread_noise(task, arrival, length);
         self.thread.arrival.store(0, Relaxed);
     }

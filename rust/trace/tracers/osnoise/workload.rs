@@ -252,6 +252,7 @@ impl Workload {
         if !Choice::Workload.is_on() {
             // The others are all there is to tell of; and `timerlat` waits for programs.
             if self.kind == Kind::Osnoise {
+                account.forget();
                 account.sampling.store(true, Relaxed);
             }
             return Ok(());
