@@ -26,7 +26,7 @@ pub(crate) enum Place {
     /// On any CPU, with a real-time priority.
     #[cfg(CONFIG_FTRACE_STARTUP_TEST)]
     Urgent,
-    /// On this CPU alone, whose number is added to the name.
+    /// On this CPU alone, whose number is added to the name. Its stack is in the CPU's memory.
     #[cfg(any(
         CONFIG_RING_BUFFER_STARTUP_TEST,
         CONFIG_HWLAT_TRACER,
@@ -69,15 +69,19 @@ impl<W: Work> Thread<W> {
     /// Starts a thread that runs `work`. Task context, may sleep. `ENOMEM`, `EINTR`.
     pub(crate) fn run(name: &'static CStr, place: Place, work: W) -> Result<Self> {
         let work = KBox::into_raw(KBox::new(work, GFP_KERNEL)?);
-        let (format, number) = match place {
+        let (format, number, node) = match place {
             #[cfg(any(
                 CONFIG_RING_BUFFER_STARTUP_TEST,
                 CONFIG_HWLAT_TRACER,
                 CONFIG_OSNOISE_TRACER
             ))]
-            Place::On(cpu) => (c"%s/%u", cpu.as_u32()),
+            Place::On(cpu) => {
+                // SAFETY: any CPU that is possible has a node, or none.
+                let node = unsafe { bindings::cpu_to_node(cpu.as_u32() as c_int) };
+                (c"%s/%u", cpu.as_u32(), node)
+            }
             #[allow(unreachable_patterns, reason = "it depends on the configuration")]
-            _ => (c"%s", 0),
+            _ => (c"%s", 0, bindings::NUMA_NO_NODE),
         };
         // SAFETY: the strings are static; the format takes as many arguments as there are, or fewer.
         // `main` takes a pointer to a `W`, which lives until the thread has ended.
@@ -85,7 +89,7 @@ impl<W: Work> Thread<W> {
             bindings::kthread_create_on_node(
                 Some(main::<W>),
                 work.cast(),
-                bindings::NUMA_NO_NODE,
+                node,
                 format.as_char_ptr(),
                 name.as_char_ptr(),
                 number,
