@@ -82,11 +82,14 @@ pub(crate) trait Follower: 'static {
 #[cfg(any(CONFIG_HWLAT_TRACER, CONFIG_OSNOISE_TRACER))]
 pub(crate) fn follow<F: Follower>() -> Result {
     extern "C" fn up<F: Follower>(cpu: c_uint) -> c_int {
-        from_result(|| {
-            let cpu = CpuId::from_u32(cpu).ok_or(EINVAL)?;
-            arrival::queue(cpu, F::came_up)?;
-            Ok(0)
-        })
+        // An error would keep the CPU down, whether or not anybody is interested in it.
+        if let Some(Err(error)) = CpuId::from_u32(cpu).map(|cpu| arrival::queue(cpu, F::came_up)) {
+            pr_warn!(
+                "CPU {cpu} has come up, and {} is not told: {error:?}\n",
+                F::NAME
+            );
+        }
+        0
     }
 
     extern "C" fn down<F: Follower>(cpu: c_uint) -> c_int {
