@@ -86,11 +86,6 @@ pub(crate) mod relaxed;
 pub(crate) mod reserved;
 #[cfg(CONFIG_RETHOOK)]
 pub(crate) mod rethook;
-#[cfg(any(
-    CONFIG_FUNCTION_TRACER,
-    CONFIG_EVENT_TRACING,
-    CONFIG_TRACE_BRANCH_PROFILING
-))]
 pub(crate) mod sort;
 pub(crate) mod stack;
 #[cfg(CONFIG_FTRACE_SYSCALLS)]

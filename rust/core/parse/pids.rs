@@ -41,6 +41,23 @@ pub fn parse<E: From<Error>>(
     Ok(text.len().saturating_sub(rest.len()))
 }
 
+/// The pids of two lists that ascend, each once, in ascending order.
+pub fn merged<'a>(one: &'a [i32], other: &'a [i32]) -> impl Iterator<Item = i32> + 'a {
+    let (mut one, mut other) = (one.iter().peekable(), other.iter().peekable());
+    let mut last = None;
+    core::iter::from_fn(move || loop {
+        let next = match (one.peek(), other.peek()) {
+            (Some(first), Some(second)) if first > second => other.next(),
+            (Some(_), _) => one.next(),
+            (None, _) => other.next(),
+        };
+        let next = *next?;
+        if last.replace(next) != Some(next) {
+            return Some(next);
+        }
+    })
+}
+
 fn pid(token: &[u8]) -> Result<u32> {
     // C cuts an unsigned long to a pid before it checks the range.
     let value = number::unsigned(token, 0).map_err(|_| Error::Invalid)? as u32;
@@ -73,6 +90,16 @@ mod tests {
         assert_eq!(read(""), Ok((0, Vec::new())));
         assert_eq!(read("1 \0 2"), Ok((3, [1].to_vec())));
         assert_eq!(read("4294967297"), Ok((10, [1].to_vec())));
+    }
+
+    #[test]
+    fn merging() {
+        let merged = |one: &[i32], other: &[i32]| merged(one, other).collect::<Vec<_>>();
+        assert_eq!(merged(&[], &[]), []);
+        assert_eq!(merged(&[1, 2, 4], &[]), [1, 2, 4]);
+        assert_eq!(merged(&[], &[0, 0, 7]), [0, 7]);
+        assert_eq!(merged(&[1, 3, 9], &[2, 3, 3, 4]), [1, 2, 3, 4, 9]);
+        assert_eq!(merged(&[5], &[5, 5]), [5]);
     }
 
     #[test]

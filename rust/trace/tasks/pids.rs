@@ -14,6 +14,7 @@ use super::pid_set::PidSet;
 use crate::core::parse;
 use crate::kernel::percpu::PerCpu;
 use crate::kernel::raw_lock::RawLock;
+use crate::kernel::sort::sort_by;
 use crate::kernel::tracepoint::{Point, Probes, TaskProbe, TaskView};
 use crate::kernel::{context, cpus};
 use kernel::new_mutex;
@@ -60,16 +61,8 @@ fn has(list: &List, pid: i32) -> bool {
     list.binary_search(&pid).is_ok()
 }
 
-/// Adds `pid` if it is missing. Task context, may sleep. `ENOMEM`.
-fn add(list: &mut List, pid: i32) -> Result {
-    let Err(place) = list.binary_search(&pid) else {
-        return Ok(());
-    };
-    list.reserve(1, GFP_KERNEL)?;
-    // This cannot fail: the capacity was reserved, and the index is at most the length.
-    let _ = list.insert_within_capacity(place, pid);
-    Ok(())
-}
+/// So many pids are looked at while the lists are locked, and with that interrupts are off.
+const AT_ONCE: usize = 256;
 
 /// Both lists of pids: sorted lists for writers, and sets for probes.
 pub(crate) struct PidLists {
@@ -123,14 +116,29 @@ impl PidLists {
     pub(crate) fn pids(&self, which: PidListKind) -> Result<List> {
         let length = self.lists.lock().list(which).len();
         let mut copy = List::with_capacity(length, GFP_KERNEL)?;
-        for pid in self.lists.lock().list(which).iter() {
-            // A fork may have made the list longer than the copy's capacity. The newest pid is left
+        self.for_each(which, |pid| {
+            // A fork may have made the list longer than the copy's capacity. The last pids are left
             // out then.
-            if copy.push_within_capacity(*pid).is_err() {
-                break;
+            let _there_may_be_room = copy.push_within_capacity(pid);
+        });
+        Ok(copy)
+    }
+
+    /// Calls `f` with each pid of a list, ascending, with the lists locked: now and then they are not,
+    /// and may change. Task context.
+    fn for_each(&self, which: PidListKind, mut f: impl FnMut(i32)) {
+        let mut next = Some(i32::MIN);
+        while let Some(from) = next {
+            let mut lists = self.lists.lock();
+            let list = lists.list(which);
+            let rest = list.get(list.partition_point(|pid| *pid < from)..);
+            let some = rest.unwrap_or(&[]).iter().take(AT_ONCE);
+            next = None;
+            for pid in some {
+                f(*pid);
+                next = pid.checked_add(1);
             }
         }
-        Ok(copy)
     }
 
     /// The first pid of a list that is `from` or more. Task context.
@@ -149,7 +157,7 @@ impl PidLists {
     /// `EINVAL` for a text that is not a number, `EPERM` for a number that cannot be a pid,
     /// `ENOMEM`.
     pub(crate) fn with(&self, which: PidListKind, text: &[u8]) -> Result<(List, usize)> {
-        let mut new = self.pids(which)?;
+        let mut added = List::new();
         let set = self.set(which);
         let used = parse::pids::parse::<PidError>(text, |pid| {
             let pid = pid as i32;
@@ -157,8 +165,17 @@ impl PidLists {
                 let _alone = self.lists.lock();
                 set.grow(pid, &mut growth);
             }
-            Ok(add(&mut new, pid)?)
+            Ok(added.push(pid, GFP_KERNEL).map_err(Error::from)?)
         })?;
+        if !added.is_sorted() {
+            sort_by(&mut added, |one: &i32, other| one.cmp(other));
+        }
+        let before = self.pids(which)?;
+        let longest = before.len().saturating_add(added.len());
+        let mut new = List::with_capacity(longest, GFP_KERNEL)?;
+        for pid in parse::pids::merged(&before, &added) {
+            let _there_is_room = new.push_within_capacity(pid);
+        }
         Ok((new, used))
     }
 
@@ -166,18 +183,17 @@ impl PidLists {
     /// Task context.
     pub(crate) fn replace(&self, which: PidListKind, new: List) -> bool {
         let set = self.set(which);
-        let old = {
+        let is_in_force = !new.is_empty();
+        let old = core::mem::replace(self.lists.lock().list(which), new);
+        self.for_each(which, |pid| set.insert(pid));
+        set.put_in_force(is_in_force);
+        for some in old.chunks(AT_ONCE) {
             let mut lists = self.lists.lock();
             let list = lists.list(which);
-            new.iter().for_each(|pid| set.insert(*pid));
-            let old = core::mem::replace(list, new);
-            set.put_in_force(!list.is_empty());
-            old.iter()
+            some.iter()
                 .filter(|pid| !has(list, **pid))
                 .for_each(|pid| set.remove(*pid));
-            old
-        };
-        drop(old);
+        }
         self.is_empty()
     }
 
