@@ -12,13 +12,14 @@ KERNEL = os.environ.get("KERNEL", "rtrace")
 class Boot:
     """One guest: kernel parameters, a shell command in tracefs that must succeed, patterns of the console's log."""
 
-    def __init__(self, name, parameters="", command="true", log=(), not_log=(), status=0, complains=False, settings=None, config=""):
+    def __init__(self, name, parameters="", command="true", log=(), not_log=(), status=0, complains=False, settings=None, config="", race=""):
         self.name, self.parameters, self.command = name, parameters, command
         self.settings = settings or {}  # of scripts/guest.py
         self.config = config  # the boot configuration
         self.log, self.not_log, self.status, self.complains = log, not_log, status, complains
+        self.race = race  # what the log has when a race was lost that is not ours: the boot is tried anew
 
-    def run(self):
+    def run(self, tries=3):
         """None, or what was wrong."""
         with tempfile.NamedTemporaryFile("r", suffix=".log", errors="replace") as console, \
                 tempfile.NamedTemporaryFile("w", suffix=".bconf") as config:
@@ -33,6 +34,8 @@ class Boot:
             done = subprocess.run([os.path.join(ROOT, "scripts", "guest.py"), *options], env=environment, check=False,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
             log = console.read()
+        if self.race and tries > 1 and re.search(self.race, log):
+            return self.run(tries - 1)
         if done.returncode != self.status:
             return f"status {done.returncode}, wanted {self.status}: {done.stdout[-600:]}"
         for pattern in self.log:
