@@ -10,13 +10,24 @@
 #include <linux/uaccess.h>
 #include "address_of.h"
 
-static struct dentry *(*create_dir)(const char *name, struct dentry *parent);
-static void (*remove_tree)(struct dentry *dentry);
+static struct dentry *(*tracefs_create_dir_at)(const char *name, struct dentry *parent);
+static void (*tracefs_remove_at)(struct dentry *dentry);
 
 static const struct internal internal[] = {
-	{ &create_dir,	"tracefs_create_dir" },
-	{ &remove_tree,	"tracefs_remove" },
+	{ &tracefs_create_dir_at,	"tracefs_create_dir" },
+	{ &tracefs_remove_at,		"tracefs_remove" },
 };
+
+/* The kernel takes the types away from functions that it calls by their names alone. */
+static noinline __nocfi struct dentry *create_dir(const char *name, struct dentry *parent)
+{
+	return tracefs_create_dir_at(name, parent);
+}
+
+static noinline __nocfi void remove_tree(struct dentry *dentry)
+{
+	tracefs_remove_at(dentry);
+}
 
 /* The files' data. */
 static char kept[64] = "first\n";
