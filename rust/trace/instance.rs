@@ -195,7 +195,7 @@ impl Instance {
     /// Stops the tracer and calls [`Feature::retire`](feature::Feature) of all features. The
     /// instance is closed and not in the list any more. Task context, sleeps.
     fn retire(self: &Arc<Self>) {
-        current::telling_of_threshold(|| self.stop_tracer(&mut self.state.lock()));
+        self.retire_tracer();
         self.features
             .iter()
             .for_each(|feature| feature.retire(self));

@@ -59,6 +59,11 @@ impl Instance {
         self.state.lock().changed()
     }
 
+    /// Stops the tracer of an instance that goes. Task context, sleeps.
+    pub(super) fn retire_tracer(self: &Arc<Self>) {
+        telling_of_threshold(|| self.stop_tracer(&mut self.state.lock()));
+    }
+
     /// Makes the tracer called `name` the current one. White space around the name is ignored. Task
     /// context, may sleep.
     ///
@@ -246,7 +251,7 @@ impl State {
 /// Runs `change`, which starts or ends a tracer. One may have a [`threshold`](latency::threshold) of its
 /// own, which is that of the tracers of all instances then. Task context, without the state mutex of an
 /// instance, may sleep.
-pub(super) fn telling_of_threshold<R>(change: impl FnOnce() -> R) -> R {
+fn telling_of_threshold<R>(change: impl FnOnce() -> R) -> R {
     let before = latency::threshold();
     let result = change();
     if latency::threshold() != before {
