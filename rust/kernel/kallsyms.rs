@@ -127,11 +127,12 @@ pub(crate) fn has_path(symbol: &[u8], wanted: impl FnOnce(&[u8]) -> bool) -> boo
     is_mangled(symbol) && with_path(symbol, |path, _| wanted(path))
 }
 
-/// An address and the name of its symbol, as `%pS` prints the two where there is room for that.
+/// An address and the name of its symbol, or how `%pS` prints the two once that was asked for.
 #[derive(Clone, Copy)]
 struct Known<const LONGEST: usize> {
     addr: usize,
     name_len: u8,
+    /// Of the whole; 0 if the name is all that is known.
     len: u8,
     text: [u8; LONGEST],
 }
@@ -149,12 +150,9 @@ impl<const LONGEST: usize> Known<LONGEST> {
     }
 
     fn symbol(&self) -> Symbol<'_> {
-        let place = self.text.get(..self.len.into());
         Symbol {
             name: self.name(),
-            place: place
-                .filter(|place| place.len() > self.name_len.into())
-                .unwrap_or(&[]),
+            place: self.text.get(..self.len.into()).unwrap_or(&[]),
             module: &[],
         }
     }
@@ -168,32 +166,17 @@ impl<const LONGEST: usize> Known<LONGEST> {
 /// another could take it from each other on every line.
 struct Recent<const LONGEST: usize, const SETS: usize>([[Known<LONGEST>; 2]; SETS]);
 
+/// How many places there are for symbols, and for paths: pairs of them.
+const SETS: (usize, usize) = if cfg!(CONFIG_BASE_SMALL) {
+    (1 << 7, 1 << 4)
+} else {
+    (1 << 10, 1 << 7)
+};
+
 /// Symbols. Nearly all names are shorter; a row of this length is as long as a line of the cache.
-static NAMES: RawLock<
-    Recent<
-        54,
-        {
-            if cfg!(CONFIG_BASE_SMALL) {
-                1 << 7
-            } else {
-                1 << 10
-            }
-        },
-    >,
-> = RawLock::new(Recent::NONE);
+static NAMES: RawLock<Recent<54, { SETS.0 }>> = RawLock::new(Recent::NONE);
 /// Paths of Rust functions.
-static PATHS: RawLock<
-    Recent<
-        118,
-        {
-            if cfg!(CONFIG_BASE_SMALL) {
-                1 << 4
-            } else {
-                1 << 7
-            }
-        },
-    >,
-> = RawLock::new(Recent::NONE);
+static PATHS: RawLock<Recent<118, { SETS.1 }>> = RawLock::new(Recent::NONE);
 
 impl<const LONGEST: usize, const SETS: usize> Recent<LONGEST, SETS> {
     const NONE: Self = Self([[Known::NONE; 2]; SETS]);
@@ -214,29 +197,41 @@ impl<const LONGEST: usize, const SETS: usize> Recent<LONGEST, SETS> {
             .copied()
     }
 
-    /// Any context.
+    /// Keeps the name. Any context.
     fn put(all: &RawLock<Self>, addr: usize, symbol: &Symbol<'_>) {
-        if symbol.name.len() > LONGEST || symbol.module().is_some() || !is_lasting(addr) {
+        let len = symbol.name.len();
+        if len > LONGEST || symbol.module().is_some() || !is_lasting(addr) {
             return;
         }
         let mut new = Known {
             addr,
-            name_len: symbol.name.len() as u8,
+            name_len: len as u8,
             ..Known::NONE
         };
-        let mut line = LineBuf::new(&mut new.text);
-        let whole = size_offset(addr)
-            .map(|(size, offset)| printf::write_place(symbol.name, offset, size, &mut line));
-        new.len = match whole {
-            Some(Ok(())) => line.as_bytes().len() as u8,
-            _ => new.name_len,
-        };
+        copy(symbol.name, &mut new.text);
         let Some(mut recent) = all.try_lock() else {
             return;
         };
         if let Some([known, older]) = recent.0.get_mut(Self::place(addr)) {
             *older = *known;
             *known = new;
+        }
+    }
+
+    /// Keeps with a name that is known how `%pS` prints its address, if there is room for that. Any
+    /// context.
+    fn put_place(all: &RawLock<Self>, addr: usize, place: &[u8]) {
+        let Some(mut recent) = all.try_lock() else {
+            return;
+        };
+        let known = recent.0.get_mut(Self::place(addr));
+        for known in known.into_iter().flatten() {
+            let behind = place.strip_prefix(known.name());
+            let is_of_it = known.addr == addr && behind.is_some_and(|rest| rest.starts_with(b"+"));
+            if let Some(text) = known.text.get_mut(..place.len()).filter(|_| is_of_it) {
+                copy(place, text);
+                known.len = place.len() as u8;
+            }
         }
     }
 }
@@ -320,9 +315,11 @@ pub(crate) fn write_own(
     if !is_lasting(addr) {
         return None;
     }
+    let mut is_new = false;
     let written = Symbol::with_shown(addr, demangle, |symbol| {
         let text = if offset { symbol.place } else { symbol.name };
         if text.is_empty() {
+            is_new = true;
             let mut line = LineBuf::new(room);
             let (size, offset) = size_offset(addr)?;
             let done = printf::write_place(symbol.name, offset, size, &mut line);
@@ -334,7 +331,12 @@ pub(crate) fn write_own(
         }
         Some(text.len())
     });
-    written.flatten()
+    let written = written.flatten()?;
+    if let Some(place) = room.get(..written).filter(|_| is_new) {
+        Recent::put_place(&NAMES, addr, place);
+        Recent::put_place(&PATHS, addr, place);
+    }
+    Some(written)
 }
 
 /// Writes `name`, one of the symbols at `addr`, as [`write_name`] writes the one that it finds there.

@@ -72,11 +72,13 @@ fn copy_ends<const N: usize>(to: &mut [u8], from: &[u8]) {
     }
 }
 
+/// 1 in each byte.
+pub(super) const EACH: u64 = u64::MAX / 0xff;
+
 /// The highest bit of each byte of `word`, the first byte being the lowest, that is `byte`; behind the
 /// first of them others may be set, too.
 #[inline(always)]
 pub(super) fn marks_of(word: [u8; 8], byte: u8) -> u64 {
-    const EACH: u64 = u64::MAX / 0xff;
     // A byte that is zero borrows of its highest bit; those before it cannot.
     let word = u64::from_le_bytes(word) ^ EACH.wrapping_mul(byte as u64);
     word.wrapping_sub(EACH) & !word & (EACH << 7)

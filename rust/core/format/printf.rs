@@ -5,7 +5,7 @@
 //!
 //! Linux's document: `Documentation/core-api/printk-formats.rst`.
 
-use super::out::{digits, marks_of, put_digits};
+use super::out::{digits, marks_of, put_digits, EACH};
 use super::{copy_short, Out};
 use core::fmt;
 
@@ -13,8 +13,6 @@ use core::fmt;
 pub const LONGEST_POINTER: usize = 15;
 /// A width or a precision that is larger is left to C.
 const WIDEST: usize = 4096;
-/// 1 in each byte.
-const EACH: u64 = u64::MAX / 0xff;
 /// As many digits has the largest number in octal.
 const MOST_DIGITS: usize = 22;
 
