@@ -26,7 +26,7 @@ import setup
 from common import BUILD, ROOT, Stop, clear_progress, main, progress, say
 
 # Seconds a step may take: a case of make check-long takes one for each toggle, and some flavours are slow or build within a step.
-LIMIT = 5400 * {"kasan": 8, "kcsan": 4, "deb": 5}.get(os.environ.get("FLAVOUR"), 1) + int(os.environ.get("TOGGLES") or 0)
+LIMIT = 5400 * {"kasan": 8, "kcsan": 4, "distro": 2, "deb": 5}.get(os.environ.get("FLAVOUR"), 1) + int(os.environ.get("TOGGLES") or 0)
 if os.environ.get("FLAVOUR") == "configs":
     LIMIT += 1800 * int(os.environ.get("CONFIGS") or 4)
 REASONS = 100  # comment lines before a failure that are shown with it: the log may be gone when somebody reads of it
