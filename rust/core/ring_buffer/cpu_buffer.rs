@@ -87,6 +87,8 @@ pub(super) struct NestLine {
     /// The times that `nest_start` saves: for each level of the context word, the time of the event
     /// that its innermost context has reserved.
     pub(super) event_stamp: [Local; Context::LEVELS],
+    /// Not 0 while [`take_untold`](CpuBuffer::take_untold) has something to tell of.
+    pub(super) untold: Local,
 }
 
 /// The words of readers.
@@ -242,6 +244,7 @@ impl CpuBuffer {
             nest: NestLine {
                 second_stamp: core::array::from_fn(|_| Local::new(0)),
                 event_stamp: core::array::from_fn(|_| Local::new(0)),
+                untold: Local::new(0),
             },
         };
         // SAFETY: no other code knows the new buffer yet.

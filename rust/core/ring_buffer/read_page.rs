@@ -232,7 +232,8 @@ impl Reader<'_> {
 impl CpuBuffer {
     /// Stores how much of the sub-buffer that is written is committed in its header, for those who
     /// have it mapped. `shown` is the sub-buffer of the last time; gives that of this time. On the
-    /// writers' CPU with preemption off, in any context, after each commit.
+    /// writers' CPU with preemption off, in any context, after each commit. What one commit has begun and
+    /// left is shown when the reader asks.
     pub fn show_commit(&self, shown: u32) -> u32 {
         loop {
             let id = self.committed().id();
@@ -245,15 +246,11 @@ impl CpuBuffer {
                 change_commit_word(self.sub_buffer(id).data(), |word| {
                     let committed = self.committed();
                     is_left = committed.id() != id;
-                    // The reader may have told that events were lost before this sub-buffer.
-                    let flags = if shown as u64 == id {
-                        word & !LENGTH_MASK
-                    } else {
-                        0
-                    };
+                    // The flags stay: the reader may have told that events were lost before this
+                    // sub-buffer. Its first event has cleared those of older content.
                     match is_left {
                         true => word,
-                        false => flags | committed.used(),
+                        false => word & !LENGTH_MASK | committed.used(),
                     }
                 })
             };

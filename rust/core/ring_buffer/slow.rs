@@ -107,7 +107,7 @@ impl CpuBuffer {
         if reserved.is_none() {
             // As after any event, the outermost writer publishes the events that others have left
             // to it.
-            let _ = self.leave(env);
+            self.keep_untold(self.leave(env));
         }
         reserved
     }

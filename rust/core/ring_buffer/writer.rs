@@ -90,7 +90,8 @@ impl<'a> Writer<'a> {
     ///
     /// `None` if recording is disabled, if the payload is longer than [`CpuBuffer::max_payload`],
     /// if this context is already writing twice (recursion), or if there is no room (counted as
-    /// dropped or commit overrun).
+    /// dropped or commit overrun). Then, and when the event is dropped, events of writers that have
+    /// interrupted this one may have become visible: [`CpuBuffer::take_untold`].
     #[inline(always)]
     pub fn reserve<'e, E: Env>(&self, env: &'e E, length: usize) -> Option<Reservation<'a, 'e, E>> {
         let header = self.reserve_raw(env, length)?;
@@ -336,6 +337,24 @@ impl CpuBuffer {
         Ended::Done(self.wake())
     }
 
+    /// Whether, since this was last asked, attempts that ended without an event have published events
+    /// that somebody waits for ([`Wake::Wanted`]): those of writers that interrupted
+    /// them. To be asked after such an attempt, in its context.
+    pub fn take_untold(&self) -> bool {
+        if self.nest.untold.get() == 0 {
+            return false;
+        }
+        self.nest.untold.set(0);
+        true
+    }
+
+    /// Keeps what an attempt that ends without an event cannot give its caller.
+    pub(super) fn keep_untold(&self, wake: Wake) {
+        if wake == Wake::Wanted {
+            self.nest.untold.set(1);
+        }
+    }
+
     #[inline(always)]
     pub(super) fn wake(&self) -> Wake {
         if word!(self: Self, setup.waiters is 0) {
@@ -420,7 +439,8 @@ impl<E: Env> Reservation<'_, '_, E> {
 impl<E: Env> Drop for Reservation<'_, '_, E> {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: as in `discard`. The wake-up is dropped; the next commit wakes the waiters.
-        let _ = unsafe { self.writer.buffer.discard(self.env, self.header) };
+        let buffer = self.writer.buffer;
+        // SAFETY: as in `discard`.
+        buffer.keep_untold(unsafe { buffer.discard(self.env, self.header) });
     }
 }

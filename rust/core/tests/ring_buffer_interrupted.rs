@@ -83,8 +83,7 @@ fn machine(
 
 /// Two readers are kept apart by a lock.
 fn both_read(ops: &[Op]) -> bool {
-    let reads = |op: &&Op| matches!(op, Op::Consume { .. } | Op::Iterate);
-    ops.iter().filter(reads).count() > 1
+    ops.iter().filter(|op| op.reads()).count() > 1
 }
 
 /// Runs `case` for all threes of operations that do not read twice, each with one of the
@@ -218,4 +217,66 @@ fn three_interrupts() {
             interrupt_everywhere(3, 1, || machine(setting, DEEPER, ops));
         }
     }
+}
+
+/// The [`OPS`] that write.
+fn writes() -> impl Iterator<Item = Op> {
+    OPS.into_iter().filter(|op| !op.reads())
+}
+
+/// A reader of whole pages and everything that writes interrupt each other, wherever the sub-buffer's
+/// end is; then two writers interrupt the reader, or it and a writer a writer.
+fn pages(reader: Op, machine: impl Fn((usize, bool, u64), [Context; 4], [Op; 4]) -> Machine) {
+    let mut ways = 0;
+    for write in writes() {
+        for ops in [[reader, write, write, write], [write, reader, write, write]] {
+            for prepared in 0..10 {
+                for (overwrite, tick) in [(true, 1), (true, 0), (false, 1)] {
+                    ways += interrupt_everywhere(1, 1, || {
+                        machine((prepared, overwrite, tick), DEEPER, ops)
+                    });
+                }
+            }
+        }
+    }
+    assert!(ways > 3_000, "{ways} ways");
+    let mut settings = SETTINGS.into_iter().cycle();
+    for (first, second) in writes().flat_map(|first| writes().map(move |second| (first, second))) {
+        for ops in [
+            [reader, first, second, second],
+            [first, reader, second, second],
+            [first, second, reader, reader],
+        ] {
+            let setting = settings.next().expect("a cycle");
+            interrupt_everywhere(2, stride(), || machine(setting, DEEPER, ops));
+            interrupt_everywhere(2, stride(), || machine(setting, LATE[0], ops));
+        }
+    }
+}
+
+#[test]
+fn pages_that_are_swapped_out() {
+    pages(Op::Swap, machine);
+}
+
+/// Whole pages, of two events at most, and of full sub-buffers alone.
+#[test]
+fn pages_that_are_copied() {
+    for (length, full) in [(SIZE as usize, false), (48, false), (SIZE as usize, true)] {
+        pages(Op::Copy { length, full }, machine);
+    }
+}
+
+#[test]
+fn pages_that_are_mapped() {
+    pages(
+        Op::Show { count: 2 },
+        |(prepared, overwrite, tick), contexts, ops| {
+            let machine = Machine::new(2, SIZE, tick, contexts, ops);
+            machine.memory.buffer().set_overwrite(overwrite);
+            machine.map();
+            machine.prepare(prepared, 8);
+            machine
+        },
+    );
 }

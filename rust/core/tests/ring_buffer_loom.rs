@@ -19,8 +19,9 @@ mod memory;
 
 use loom::sync::Arc;
 use loom::thread;
-use memory::Memory;
-use rtrace_core::ring_buffer::{Context, Env, Iter, Plain};
+use memory::{commit_word, free_page, new_page, Memory};
+use rtrace_core::ring_buffer::parse::{Cursor, Lost, Page};
+use rtrace_core::ring_buffer::{Context, Env, Iter, Plain, Wake, HEADER_SIZE};
 use rtrace_core::sys::points;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -64,6 +65,8 @@ struct Cpu<'a> {
     points: Cell<usize>,
     written: Cell<u64>,
     refused: Cell<u64>,
+    /// The sub-buffer whose commit was shown last, for a mapping.
+    shown: Cell<u32>,
 }
 
 impl Cpu<'_> {
@@ -75,6 +78,7 @@ impl Cpu<'_> {
             points: Cell::new(0),
             written: Cell::new(0),
             refused: Cell::new(0),
+            shown: Cell::new(u32::MAX),
         }
     }
 
@@ -95,12 +99,23 @@ impl Cpu<'_> {
     fn write(&self, context: Context, length: usize) {
         let Some(mut event) = self.memory.writer(context).reserve(self, length) else {
             self.refused.set(self.refused.get() + 1);
+            if self.memory.buffer().take_untold() {
+                self.committed(Wake::Wanted);
+            }
             return;
         };
         let time = self.memory.writer(context).event_time();
         event.payload()[..8].copy_from_slice(&time.to_ne_bytes());
         self.written.set(self.written.get() + 1);
-        let _ = event.commit();
+        self.committed(event.commit());
+    }
+
+    /// Shows what is committed where the buffer is mapped: nothing else makes commits tell.
+    fn committed(&self, wake: Wake) {
+        if wake == Wake::Wanted {
+            let shown = self.memory.buffer().show_commit(self.shown.get());
+            self.shown.set(shown);
+        }
     }
 
     /// An event of `HALF` bytes the plain way, or like any other where the case is not plain.
@@ -201,18 +216,41 @@ fn act_and_consume(
     interrupt: Option<Interrupt>,
     act: impl Fn(&Cpu<'_>, u64) + Copy + Send + Sync + 'static,
 ) {
+    act_and_read(count, overwrite, interrupt, act, consume);
+}
+
+/// How a reader reads: so many times.
+type Read = fn(&Memory, usize, Seen) -> Seen;
+
+/// The same of a reader that does `read` while the ring is overwritten.
+fn read_while_writing(count: u64, length: usize, interrupt: Option<Interrupt>, read: Read) {
+    let write = move |cpu: &Cpu<'_>, _| cpu.write(Context::NORMAL, length);
+    act_and_read(count, true, interrupt, write, read);
+}
+
+fn act_and_read(
+    count: u64,
+    overwrite: bool,
+    interrupt: Option<Interrupt>,
+    act: impl Fn(&Cpu<'_>, u64) + Copy + Send + Sync + 'static,
+    read: Read,
+) {
     model(move || {
         let memory = Arc::new(Memory::new(2, 64));
         memory.buffer().set_overwrite(overwrite);
+        if read as usize == see_pages as Read as usize {
+            memory.buffer().set_waiters(true);
+            memory.reader().show_header();
+        }
         let reader = thread::spawn({
             let memory = memory.clone();
-            move || consume(&memory, 2, Seen::default())
+            move || read(&memory, 2, Seen::default())
         });
         let cpu = Cpu::new(&memory, interrupt.clone());
         cpu.act(|cpu| (0..count).for_each(|number| act(cpu, number)));
         let (written, refused) = (cpu.written.get(), cpu.refused.get());
         let seen = reader.join().unwrap();
-        let Seen { seen, lost, .. } = consume(&memory, 8, seen);
+        let Seen { seen, lost, .. } = read(&memory, 8, seen);
         let stats = memory.buffer().stats();
         assert_eq!(
             (seen + lost, stats.entries, stats.read),
@@ -346,4 +384,93 @@ fn counting_while_writing() {
         let after = memory.buffer().stats();
         assert_eq!(after.entries + after.overrun, 3, "{after:?}");
     });
+}
+
+/// Takes whole pages, swapped out or else copied, until there is none, at most so many.
+fn take_pages(memory: &Memory, attempts: usize, mut seen: Seen) -> Seen {
+    let size = memory.buffer().sub_buffer_size();
+    let mut page = new_page(size);
+    let mut copy = [0; 72];
+    for _ in 0..attempts {
+        let mut reader = memory.reader();
+        // SAFETY: the page has that size and nobody else uses it; nothing is mapped.
+        let swapped = unsafe { reader.swap_page(&mut page) }.is_some();
+        // SAFETY: as above; its bytes are all set.
+        let mut bytes = unsafe { std::slice::from_raw_parts(page.as_ptr(), size as usize) };
+        if !swapped {
+            if reader.copy_page(&mut copy, size as usize, false).is_err() {
+                continue;
+            }
+            bytes = &copy;
+        }
+        let page = Page::parse(bytes).unwrap();
+        for event in page.events() {
+            let (time, payload) = event.unwrap();
+            check(&mut seen.last, time, payload);
+            seen.seen += 1;
+        }
+        seen.lost += match page.lost {
+            Lost::No => 0,
+            Lost::Some => panic!("there is room for the number"),
+            Lost::Count(lost) => lost,
+        };
+    }
+    // SAFETY: what was swapped in has the same size, and the buffer does not use it any more.
+    unsafe { free_page(page, size) };
+    seen
+}
+
+#[test]
+fn taking_pages_while_the_ring_is_overwritten() {
+    read_while_writing(3, WHOLE, None, take_pages);
+}
+
+#[test]
+fn taking_pages_from_the_sub_buffer_being_written() {
+    read_while_writing(3, HALF, None, take_pages);
+}
+
+#[test]
+fn taking_pages_while_a_writer_is_interrupted() {
+    at_each_point(|interrupt| read_while_writing(2, HALF, interrupt, take_pages));
+}
+
+/// Looks at what a mapping shows, half as often: what was read of the page, times and payloads of all
+/// events on it.
+fn see_pages(memory: &Memory, attempts: usize, mut seen: Seen) -> Seen {
+    for _ in 0..attempts / 2 {
+        let page = memory.reader().mapped_page();
+        seen.lost += page.lost;
+        let data = memory.buffer().sub_buffer_memory(page.id).unwrap();
+        let end = HEADER_SIZE + page.read as usize;
+        // SAFETY: so many bytes are committed, and the reader keeps the sub-buffer until the next call.
+        let bytes = unsafe { std::slice::from_raw_parts(data, end) };
+        let mut cursor = Cursor::start(u64::from_ne_bytes(bytes[..8].try_into().unwrap()));
+        let mut last = 0;
+        while let Some(found) = cursor.next_event(&bytes[HEADER_SIZE..]).unwrap() {
+            let payload = &bytes[HEADER_SIZE..][found.payload..found.end];
+            check(&mut last, found.time, payload);
+        }
+        assert!(last >= seen.last || page.read == 0);
+        seen.last = last.max(seen.last);
+        let shown = commit_word(memory, page.id).0;
+        assert!(shown >= page.read.into(), "{shown} of {page:?}");
+    }
+    seen.seen = memory.buffer().stats().read;
+    seen
+}
+
+#[test]
+fn mapped_while_the_ring_is_overwritten() {
+    read_while_writing(3, WHOLE, None, see_pages);
+}
+
+#[test]
+fn mapped_while_the_sub_buffer_is_written() {
+    read_while_writing(3, HALF, None, see_pages);
+}
+
+#[test]
+fn mapped_while_a_writer_is_interrupted() {
+    at_each_point(|interrupt| read_while_writing(2, HALF, interrupt, see_pages));
 }

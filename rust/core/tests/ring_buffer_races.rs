@@ -12,7 +12,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Mutex;
 
-use memory::{free_page, new_page, Clock, Memory};
+use memory::{commit_word, free_page, new_page, Clock, Memory};
 use rtrace_core::ring_buffer::{parse, Context, Env, Iter};
 use rtrace_core::sys::points;
 
@@ -410,14 +410,6 @@ fn a_mapped_page_shows_every_event() {
     assert_eq!(expected, COUNT);
 }
 
-/// The commit word of the sub-buffer that is mapped, as a length.
-fn commit_word(memory: &Memory, id: u32) -> u64 {
-    let data = memory.buffer().sub_buffer_memory(id).unwrap();
-    // SAFETY: a word of the header, which others store likewise.
-    let word = unsafe { std::sync::atomic::AtomicU64::from_ptr(data.add(8).cast()) };
-    word.load(Ordering::Acquire) & 0x3fff_ffff
-}
-
 #[test]
 fn the_commit_word_of_a_mapped_page_does_not_go_back() {
     const COUNT: u64 = 3_000;
@@ -446,7 +438,7 @@ fn the_commit_word_of_a_mapped_page_does_not_go_back() {
             let page = reader.mapped_page();
             let mut length = u64::from(page.read);
             for _ in 0..20 {
-                let now = commit_word(&memory, page.id);
+                let now = commit_word(&memory, page.id).0;
                 assert!(now >= length, "{now} after {length}");
                 length = now;
             }
@@ -467,23 +459,23 @@ fn a_commit_is_shown_without_a_reader() {
     assert_ne!(page.id, first);
     let mut shown = memory.buffer().show_commit(u32::MAX);
     assert_eq!(shown, page.id);
-    let one = commit_word(&memory, page.id);
+    let one = commit_word(&memory, page.id).0;
     // An interrupt's event goes to the next sub-buffer, and the task's stays on this one.
     let task = memory.writer(Context::NORMAL).reserve(&clock, 8).unwrap();
     for _ in 0..2 {
         assert!(write(&memory, &clock, Context::IRQ, 2, 24));
     }
-    assert_eq!(commit_word(&memory, page.id), one);
+    assert_eq!(commit_word(&memory, page.id).0, one);
     let _ = task.commit();
     shown = memory.buffer().show_commit(shown);
     assert_ne!(shown, page.id);
-    assert!(commit_word(&memory, page.id) > one);
+    assert!(commit_word(&memory, page.id).0 > one);
     // Of an emptied buffer nothing is shown.
     // SAFETY: nobody writes, and there is no other reader.
     unsafe { memory.reader().reset() };
     memory.reader().show_header();
     page = memory.reader().shown_page();
-    assert_eq!(commit_word(&memory, page.id), 0);
+    assert_eq!(commit_word(&memory, page.id).0, 0);
 }
 
 /// An interrupt that is taken before `preempt_count` shows it writes in the context of the task; one

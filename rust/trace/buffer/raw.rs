@@ -44,7 +44,7 @@ impl Buffer {
                 let same = apart(core::ptr::from_ref(ring) as u64) as *const Ring;
                 // SAFETY: it is the same one, on which this was tried just now, with preemption off by
                 // `stay`.
-                unsafe { Self::reserve_entered(stay, length, &*same) }
+                unsafe { self.reserve_entered(stay, length, &*same) }
             }
         }
     }
@@ -78,7 +78,7 @@ impl Buffer {
             Attempt::Not => unsafe { self.reserve_on(&ring.0, PreemptOff::new(), length) },
             // SAFETY: that is what was tried there just now, with preemption off since.
             Attempt::Entered(length) => unsafe {
-                Self::reserve_entered(PreemptOff::new(), length, &ring.0)
+                self.reserve_entered(PreemptOff::new(), length, &ring.0)
             },
         }?;
         // SAFETY: it was left off once more.
@@ -122,7 +122,7 @@ impl Buffer {
             writer.commit_rest(ring.clock(), rest)
         };
         if wake == Wake::Wanted {
-            self.wake_waiters_here(&ring.0);
+            self.tell(&ring.0);
         }
     }
 
@@ -140,7 +140,7 @@ impl Buffer {
             writer.discard_raw(ring.clock(), event)
         };
         if wake == Wake::Wanted {
-            self.wake_waiters_here(&ring.0);
+            self.tell(&ring.0);
         }
     }
 
@@ -168,7 +168,7 @@ impl Buffer {
         // this is.
         let writer = unsafe { ring.core.writer(Level::from_interrupt_level(level)) };
         let event = if ring.core.short_clock() {
-            writer.reserve_raw(InLine::by(&stay), length)?
+            writer.reserve_raw(InLine::by(&stay), length)
         } else if Clocked::is_read(ring, level) {
             return None;
         } else {
@@ -179,10 +179,9 @@ impl Buffer {
                     level,
                 },
                 length,
-            )?
+            )
         };
-        core::mem::forget(stay);
-        Some(event)
+        self.reserved(event, ring, stay)
     }
 
     /// [`Buffer::reserve`] of an event after a long time, or that was interrupted.
@@ -193,14 +192,32 @@ impl Buffer {
     /// off since; `stay` has it off, too.
     #[cold]
     #[inline(never)]
-    unsafe fn reserve_entered(stay: PreemptOff, length: u64, ring: &Ring) -> Option<NonNull<u8>> {
+    unsafe fn reserve_entered(
+        &self,
+        stay: PreemptOff,
+        length: u64,
+        ring: &Ring,
+    ) -> Option<NonNull<u8>> {
         // SAFETY: preemption is off since the attempt on this ring, which gave this length.
         let event = unsafe {
             let writer = ring.core.writer(Level::NORMAL);
-            writer.reserve_entered(InLine::by(&stay), length as usize)?
+            writer.reserve_entered(InLine::by(&stay), length as usize)
         };
-        core::mem::forget(stay);
-        Some(event)
+        self.reserved(event, ring, stay)
+    }
+
+    /// Preemption stays off with an `event` that was reserved on `ring`.
+    fn reserved(
+        &self,
+        event: Option<NonNull<u8>>,
+        ring: &Ring,
+        stay: PreemptOff,
+    ) -> Option<NonNull<u8>> {
+        match event {
+            Some(_) => core::mem::forget(stay),
+            None => self.ended_without_entry(ring),
+        }
+        event
     }
 
     /// Ends the event that was reserved last: publishes it.
@@ -250,7 +267,7 @@ impl Buffer {
             writer.commit_rest(InLine::by(&stay), rest)
         };
         if wake == Wake::Wanted {
-            self.wake_waiters_here(ring);
+            self.tell(ring);
         }
     }
 
@@ -284,7 +301,7 @@ impl Buffer {
         // SAFETY: `event` is what this context has reserved last and not ended; preemption is off
         // since.
         if unsafe { writer.discard_raw(InLine::by(&stay), event) } == Wake::Wanted {
-            self.wake_waiters_here(ring);
+            self.tell(ring);
         }
     }
 
@@ -304,10 +321,13 @@ impl Buffer {
             ring,
             level,
         };
-        let mut event = writer.reserve(&clock, payload.len())?;
+        let Some(mut event) = writer.reserve(&clock, payload.len()) else {
+            self.ended_without_entry(ring);
+            return None;
+        };
         event.payload().copy_from_slice(payload);
         if event.commit() == Wake::Wanted {
-            self.wake_waiters_here(ring);
+            self.tell(ring);
         }
         Some(())
     }
@@ -355,14 +375,6 @@ impl Buffer {
         let ring = self.ring_here(&stay);
         // SAFETY: preemption is off; this only moves the context word.
         nesting(&unsafe { ring.core.writer(Level::NORMAL) }, f)
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn wake_waiters_here(&self, ring: &Ring) {
-        if let Some(lane) = self.lane(CpuId::current()) {
-            lane.committed(ring);
-        }
     }
 }
 

@@ -357,13 +357,15 @@ impl Buffer {
             Plain::Unpublished => unsafe { self.publish(PreemptOff::new(), ring) },
             Plain::Not => return false,
             Plain::Abandoned => {
-                // If somebody is to be woken, the entry that comes next does it.
                 // SAFETY: this task has made the attempt, with preemption off since, and nothing was
                 // done for it yet.
-                let _ = unsafe {
+                let wake = unsafe {
                     let clock = InLine::without_guard();
                     ring.core.writer(Level::NORMAL).abandon(clock)
                 };
+                if wake == Wake::Wanted {
+                    self.tell(ring);
+                }
                 return false;
             }
         }
@@ -397,10 +399,12 @@ impl Buffer {
         ring: &Ring,
         kind: u16,
     ) {
-        // If somebody is to be woken, the entry that comes now does it.
         // SAFETY: `stay` has preemption off since the attempt that this task made on this ring, and for
         // which nothing was done yet.
-        let _ = unsafe { ring.core.writer(Level::NORMAL).abandon(InLine::by(&stay)) };
+        let wake = unsafe { ring.core.writer(Level::NORMAL).abandon(InLine::by(&stay)) };
+        if wake == Wake::Wanted {
+            buffer.tell(ring);
+        }
         Self::record_any(one, two, buffer, stay, kind);
     }
 
@@ -419,7 +423,7 @@ impl Buffer {
             level,
         };
         let Some(mut entry) = writer.reserve(&clock, 24) else {
-            return;
+            return buffer.ended_without_entry(ring);
         };
         for (place, word) in entry.payload().chunks_exact_mut(8).zip([header, one, two]) {
             place.copy_from_slice(&word.to_ne_bytes());
@@ -432,8 +436,26 @@ impl Buffer {
     #[inline(never)]
     fn wake(&self, _stay: PreemptOff, ring: &Ring) {
         EntryMade::set(true);
+        self.tell(ring);
+    }
+
+    /// Tells who waits that entries of `ring`, one of this CPU's, became visible. Any context, preemption
+    /// off.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn tell(&self, ring: &Ring) {
         if let Some(lane) = self.lane(CpuId::current()) {
             lane.committed(ring);
+        }
+    }
+
+    /// An attempt to record on `ring` has ended without an entry. What interrupted it may have recorded
+    /// entries that became visible only now.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn ended_without_entry(&self, ring: &Ring) {
+        if ring.core.take_untold() {
+            self.tell(ring);
         }
     }
 
@@ -594,8 +616,13 @@ impl Buffer {
         length: usize,
         fill: impl FnOnce(&Writer<'_>, &mut [u8]) -> Option<()>,
     ) -> Option<()> {
-        let mut entry = writer.reserve(clock, length)?;
-        fill(writer, entry.payload())?;
+        let Some(entry) = writer.reserve(clock, length).and_then(|mut entry| {
+            fill(writer, entry.payload())?;
+            Some(entry)
+        }) else {
+            self.ended_without_entry(ring);
+            return None;
+        };
         self.end(ring, entry);
         Some(())
     }

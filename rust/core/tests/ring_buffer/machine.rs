@@ -17,6 +17,8 @@ use rtrace_core::sys::points;
 
 use super::memory::Memory;
 
+mod pages;
+
 /// What one depth does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Op {
@@ -32,6 +34,26 @@ pub enum Op {
     Consume { count: usize },
     /// Looks at all events with an iterator of its own.
     Iterate,
+    /// Takes all sub-buffers that can be swapped for a page.
+    Swap,
+    /// Copies all pages, each of at most so many bytes, header included; with `full` no sub-buffer that
+    /// is being written.
+    Copy { length: usize, full: bool },
+    /// Asks for what is next in a mapping so many times.
+    Show { count: usize },
+}
+
+impl Op {
+    pub const fn reads(&self) -> bool {
+        matches!(
+            self,
+            Self::Consume { .. }
+                | Self::Iterate
+                | Self::Swap
+                | Self::Copy { .. }
+                | Self::Show { .. }
+        )
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,6 +69,13 @@ struct Entry {
     value: u64,
     length: usize,
     time: u64,
+}
+
+impl Entry {
+    fn payload(&self) -> Vec<u8> {
+        let bytes = self.value.to_le_bytes();
+        (0..self.length).map(|at| bytes[at % 8]).collect()
+    }
 }
 
 /// See the module's head.
@@ -80,6 +109,12 @@ pub struct Machine {
     /// Events of `order`, discarded ones aside, that the consuming reader has passed.
     passed: Cell<usize>,
     reading: Cell<bool>,
+    /// The sub-buffer whose commit was shown last, where the buffer is mapped.
+    shown: Cell<Option<u32>>,
+    /// Events that a mapping has told lost.
+    lost_shown: Cell<usize>,
+    /// The sub-buffer that a mapping has given last, and whether events were told lost before it.
+    lacks: Cell<(u32, bool)>,
 }
 
 impl Machine {
@@ -106,6 +141,9 @@ impl Machine {
             refused: Cell::new(0),
             passed: Cell::new(0),
             reading: Cell::new(false),
+            shown: Cell::new(None),
+            lost_shown: Cell::new(0),
+            lacks: Cell::new((u32::MAX, false)),
         }
     }
 
@@ -149,6 +187,9 @@ impl Machine {
             }
             Op::Consume { count } => self.read(|| self.consume(count)),
             Op::Iterate => self.read(|| self.iterate()),
+            Op::Swap => self.read(|| self.swap_pages()),
+            Op::Copy { length, full } => self.read(|| self.copy_pages(length, full)),
+            Op::Show { count } => self.read(|| self.see_mapped(count)),
         }
     }
 
@@ -159,33 +200,34 @@ impl Machine {
         let Some(mut event) = event else {
             assert!(index.is_none(), "an event was reserved and lost");
             self.refused.set(self.refused.get() + 1);
+            if self.memory.buffer().take_untold() {
+                self.committed(Wake::Wanted);
+            }
             return;
         };
         let index = index.expect("a reservation moves the position");
         self.point();
         let value = index as u64 * 0x0101_0101_0101_0101;
-        for (at, byte) in event.payload().iter_mut().enumerate() {
-            *byte = value.to_le_bytes()[at % 8];
-        }
-        self.point();
-        let time = writer.event_time();
         let state = if discard {
             State::Discarded
         } else {
             State::Committed
         };
-        self.order.borrow_mut()[index] = Entry {
+        let entry = Entry {
             state,
             value,
             length,
-            time,
+            time: writer.event_time(),
         };
+        event.payload()[..length].copy_from_slice(&entry.payload());
+        self.point();
+        self.order.borrow_mut()[index] = entry;
         let wake = if discard {
             event.discard()
         } else {
             event.commit()
         };
-        assert_eq!(wake, Wake::Unwanted, "nobody waits");
+        self.committed(wake);
     }
 
     fn write_plain(&self) {
@@ -205,11 +247,24 @@ impl Machine {
             Plain::Not => return self.write(8, false),
             Plain::Abandoned => {
                 // SAFETY: it was said of the attempt just made.
-                let _ = unsafe { writer.abandon(self) };
+                self.committed(unsafe { writer.abandon(self) });
                 return self.write(8, false);
             }
         };
-        assert_eq!(wake, Wake::Unwanted, "nobody waits");
+        self.committed(wake);
+    }
+
+    /// What the glue does after a commit: it shows what is committed where the buffer is mapped.
+    fn committed(&self, wake: Wake) {
+        let Some(shown) = self.shown.get() else {
+            assert_eq!(wake, Wake::Unwanted, "nobody waits");
+            return;
+        };
+        if wake == Wake::Wanted {
+            let shown = self.memory.buffer().show_commit(shown);
+            self.point();
+            self.shown.set(Some(shown));
+        }
     }
 
     /// Calls what reserves an event, and gives the event's number if it has reserved one.
@@ -303,10 +358,7 @@ impl Machine {
             State::Committed,
             "an event became visible before its commit"
         );
-        let expected: Vec<u8> = (0..entry.length)
-            .map(|at| entry.value.to_le_bytes()[at % 8])
-            .collect();
-        assert_eq!(&payload[..entry.length], expected, "payload");
+        assert_eq!(&payload[..entry.length], entry.payload(), "payload");
         assert!(
             payload.len() < entry.length.max(1) + 8,
             "payload longer than reserved"
@@ -354,6 +406,9 @@ impl Machine {
         );
         self.iterate();
         let passed = self.passed.get();
+        if self.shown.get().is_some() {
+            self.see_the_rest();
+        }
         self.consume(usize::MAX);
         let after = self.memory.buffer().stats();
         assert_eq!(

@@ -35,6 +35,15 @@ pub unsafe fn free_page(page: NonNull<u8>, size: u32) {
     drop(unsafe { Box::from_raw(words) });
 }
 
+/// The commit word of a sub-buffer that is mapped: the length, and whether events were lost before it.
+pub fn commit_word(memory: &Memory, id: u32) -> (u64, bool) {
+    let data = memory.buffer().sub_buffer_memory(id).unwrap();
+    // SAFETY: a word of the header, which others store likewise.
+    let word = unsafe { std::sync::atomic::AtomicU64::from_ptr(data.add(8).cast()) };
+    let word = word.load(std::sync::atomic::Ordering::Acquire);
+    (word & 0x3fff_ffff, word & 1 << 31 != 0)
+}
+
 /// Tables for a buffer, of descriptors that `descriptor` gives.
 fn tables(
     nr_slots: u32,
