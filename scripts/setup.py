@@ -31,7 +31,7 @@ TESTS = {
     "trace-cmd": "trace-cmd", "linux-perf": "perf", "strace": "strace", "rtla": "rtla",
     "bpftrace": "bpftrace", "perf-tools-unstable": "/usr/sbin/kprobe-perf",
     "libtracefs-dev": "/usr/include/tracefs/tracefs.h", "libtraceevent-dev": "/usr/include/traceevent/event-parse.h",
-    "pkg-config": "pkg-config", "bsdextrautils": "col",
+    "pkg-config": "pkg-config", "bsdextrautils": "col", "gawk": "gawk",
 }
 
 SECTION_PASS = os.path.join(ROOT, "scripts", "recordmcount", "Cargo.toml")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Writer against reader and iterator, in every order of their accesses that the memory model allows.
+//! Writer against reader, iterator, whole pages and a mapping, in every order of their accesses that the memory model allows.
 //! (Resizing, swaps, waiters and emptying: `tools/testing/loom/buffer`.)
 //!
 //! `LOOM_MAX_PREEMPTIONS=2 RUSTFLAGS="--cfg loom" cargo test --release -p rtrace-core --test
