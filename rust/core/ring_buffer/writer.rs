@@ -337,9 +337,9 @@ impl CpuBuffer {
         Ended::Done(self.wake())
     }
 
-    /// Whether, since this was last asked, attempts that ended without an event have published events
-    /// that somebody waits for ([`Wake::Wanted`]): those of writers that interrupted
-    /// them. To be asked after such an attempt, in its context.
+    /// Whether, since this was last asked, attempts that ended without an event may have published events
+    /// that somebody waits for ([`Wake::Wanted`]): those of writers that interrupted them. To be asked
+    /// after such an attempt, in its context.
     pub fn take_untold(&self) -> bool {
         if self.nest.untold.get() == 0 {
             return false;

@@ -384,14 +384,14 @@ fn nothing_is_published_from_inside_an_event() {
     assert_eq!(attempt, Plain::Abandoned, "it is too long ago");
     let mut event = writer.reserve(&clock, 8).unwrap();
     // SAFETY: no call has done it for the attempt above.
-    let _ = unsafe { writer.abandon(&clock) };
+    unsafe { writer.abandon(&clock) };
     let _ = writer.publish(&clock);
     assert!(memory.reader().consume().is_none());
     event.payload().copy_from_slice(&1_u64.to_ne_bytes());
     let _ = event.commit();
     assert!(memory.reader().consume().is_none());
     // SAFETY: the call above has done nothing.
-    let _ = unsafe { writer.abandon(&clock) };
+    unsafe { writer.abandon(&clock) };
     assert_eq!(value(memory.reader().consume().unwrap().payload), 1);
     assert!(!memory.buffer().is_writing());
 }

@@ -129,7 +129,7 @@ impl Cpu<'_> {
             Plain::Not => return self.write(Context::NORMAL, HALF),
             Plain::Abandoned => {
                 // SAFETY: it was said of the attempt just made.
-                let _ = unsafe { writer.abandon(self) };
+                unsafe { writer.abandon(self) };
                 return self.write(Context::NORMAL, HALF);
             }
         }

@@ -359,12 +359,9 @@ impl Buffer {
             Plain::Abandoned => {
                 // SAFETY: this task has made the attempt, with preemption off since, and nothing was
                 // done for it yet.
-                let wake = unsafe {
+                unsafe {
                     let clock = InLine::without_guard();
-                    ring.core.writer(Level::NORMAL).abandon(clock)
-                };
-                if wake == Wake::Wanted {
-                    self.tell(ring);
+                    ring.core.writer(Level::NORMAL).abandon(clock);
                 }
                 return false;
             }
@@ -401,10 +398,7 @@ impl Buffer {
     ) {
         // SAFETY: `stay` has preemption off since the attempt that this task made on this ring, and for
         // which nothing was done yet.
-        let wake = unsafe { ring.core.writer(Level::NORMAL).abandon(InLine::by(&stay)) };
-        if wake == Wake::Wanted {
-            buffer.tell(ring);
-        }
+        unsafe { ring.core.writer(Level::NORMAL).abandon(InLine::by(&stay)) };
         Self::record_any(one, two, buffer, stay, kind);
     }
 

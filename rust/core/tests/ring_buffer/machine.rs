@@ -247,7 +247,7 @@ impl Machine {
             Plain::Not => return self.write(8, false),
             Plain::Abandoned => {
                 // SAFETY: it was said of the attempt just made.
-                self.committed(unsafe { writer.abandon(self) });
+                unsafe { writer.abandon(self) };
                 return self.write(8, false);
             }
         };
