@@ -527,6 +527,9 @@ pub fn fence_release() {
 
 /// A word of memory that is none of the core's structures, and that others may store at the same time.
 ///
+/// loom does not know such a word: for it, fences stand for the order that its acquire and release
+/// accesses make.
+///
 /// # Safety
 ///
 /// `at` is valid for such accesses, with 8-byte alignment.
@@ -535,7 +538,10 @@ pub unsafe fn load_shared(at: *mut u64) -> u64 {
     point!();
     // SAFETY: by the precondition.
     let word = unsafe { core::sync::atomic::AtomicU64::from_ptr(at) };
-    word.load(core::sync::atomic::Ordering::Acquire)
+    let value = word.load(core::sync::atomic::Ordering::Acquire);
+    #[cfg(loom)]
+    imp::fence(Ordering::SeqCst);
+    value
 }
 
 /// Stores `new` in such a word if it is `old`, and returns whether it was.
@@ -548,6 +554,8 @@ pub unsafe fn replace_shared(at: *mut u64, old: u64, new: u64) -> bool {
     use core::sync::atomic::Ordering;
 
     point!();
+    #[cfg(loom)]
+    imp::fence(imp::Ordering::SeqCst);
     // SAFETY: by the precondition.
     let word = unsafe { core::sync::atomic::AtomicU64::from_ptr(at) };
     word.compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed)
@@ -562,6 +570,8 @@ pub unsafe fn replace_shared(at: *mut u64, old: u64, new: u64) -> bool {
 #[inline]
 pub unsafe fn store_shared(at: *mut u64, value: u64) {
     point!();
+    #[cfg(loom)]
+    imp::fence(Ordering::SeqCst);
     // SAFETY: by the precondition.
     let word = unsafe { core::sync::atomic::AtomicU64::from_ptr(at) };
     word.store(value, core::sync::atomic::Ordering::Release);

@@ -186,7 +186,7 @@ def build_programs(runner):
     """What upstream's Makefile builds beside its runner (TEST_GEN_FILES), for a case that is unresolved without."""
     program = os.path.join(os.path.dirname(runner), "poll")
     if os.path.exists(f"{program}.c") and not os.path.exists(program):
-        subprocess.run(["cc", "-o", program, f"{program}.c"], stdin=subprocess.DEVNULL, check=True)
+        subprocess.run(["cc", "-o", program, f"{program}.c"], stdin=subprocess.DEVNULL, check=False)
 
 
 def entry():

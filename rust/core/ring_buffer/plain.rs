@@ -171,17 +171,16 @@ impl Writer<'_> {
         self.publish_from(env, 0)
     }
 
-    /// Leaves after [`Plain::Abandoned`], and publishes the events of interrupting writers: of that
-    /// whoever waits hears with the event that is recorded next, or by [`CpuBuffer::take_untold`]. If an
-    /// event is reserved that was reserved since, nothing is done.
+    /// Leaves after [`Plain::Abandoned`], and publishes the events of interrupting writers
+    /// ([`CpuBuffer::take_untold`]). If an event is reserved that was reserved since, nothing is done.
     ///
     /// # Safety
     ///
     /// An attempt of this context on the buffer returned `Abandoned`, and no call has done this for it yet.
     #[cold]
     pub unsafe fn abandon<E: Env>(&self, env: &E) {
-        let wake = self.publish_from(env, self.context.bit());
-        self.buffer.keep_untold(wake);
+        self.buffer
+            .without_event(|| self.publish_from(env, self.context.bit()));
     }
 
     /// Publishes if the context word has the bits of these `writers`, who have ended their events, and

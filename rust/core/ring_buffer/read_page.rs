@@ -232,8 +232,8 @@ impl Reader<'_> {
 impl CpuBuffer {
     /// Stores how much of the sub-buffer that is written is committed in its header, for those who
     /// have it mapped. `shown` is the sub-buffer of the last time; gives that of this time. On the
-    /// writers' CPU with preemption off, in any context, after each commit. What one commit has begun and
-    /// left is shown when the reader asks.
+    /// writers' CPU with preemption off, in any context, after each commit. The reader
+    /// fills in sub-buffers that one commit both begins and leaves.
     pub fn show_commit(&self, shown: u32) -> u32 {
         loop {
             let id = self.committed().id();

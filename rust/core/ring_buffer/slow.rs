@@ -12,7 +12,7 @@ use core::ptr::NonNull;
 use super::context::Context;
 use super::cpu_buffer::CpuBuffer;
 use super::env::Env;
-use super::sub_buffer::{put_header, put_u32};
+use super::sub_buffer::{put_header, put_u32, COMMIT_OFFSET};
 use super::word::{event_size, Header, Position, Sequence, Tag};
 use super::writer::{put_event_header, Wake};
 use crate::core::sys::{barrier, fence_release, word};
@@ -107,7 +107,7 @@ impl CpuBuffer {
         if reserved.is_none() {
             // As after any event, the outermost writer publishes the events that others have left
             // to it.
-            self.keep_untold(self.leave(env));
+            self.without_event(|| self.leave(env));
         }
         reserved
     }
@@ -174,9 +174,14 @@ impl CpuBuffer {
                 self.validate_left(env, position, now);
             }
             if first {
+                let header = self.sub_buffer(start.id()).data();
                 // SAFETY: moving the position to the first event of the sub-buffer reserved its
                 // header.
-                unsafe { put_header(self.sub_buffer(start.id()).data(), 0, now) };
+                unsafe {
+                    put_header(header, 0, now);
+                    // Its reader has left the length and flags of older content (`finish_page`).
+                    put_header(header, COMMIT_OFFSET, 0);
+                }
             }
             self.publish_stamp(env, now, known && start.same_sub_buffer(position), next);
             self.set_event_time(context, now);

@@ -337,7 +337,7 @@ impl CpuBuffer {
         Ended::Done(self.wake())
     }
 
-    /// Whether, since this was last asked, attempts that ended without an event may have published events
+    /// Whether, since this was last asked, attempts that ended without an event have published events
     /// that somebody waits for ([`Wake::Wanted`]): those of writers that interrupted them. To be asked
     /// after such an attempt, in its context.
     pub fn take_untold(&self) -> bool {
@@ -348,9 +348,10 @@ impl CpuBuffer {
         true
     }
 
-    /// Keeps what an attempt that ends without an event cannot give its caller.
-    pub(super) fn keep_untold(&self, wake: Wake) {
-        if wake == Wake::Wanted {
+    /// Ends an attempt that has no event by `leave`, whose [`Wake`] it cannot give its caller.
+    pub(super) fn without_event(&self, leave: impl FnOnce() -> Wake) {
+        let before = self.commit.commit.load_relaxed();
+        if leave() == Wake::Wanted && self.commit.commit.load_relaxed() != before {
             self.nest.untold.set(1);
         }
     }
@@ -441,6 +442,6 @@ impl<E: Env> Drop for Reservation<'_, '_, E> {
     fn drop(&mut self) {
         let buffer = self.writer.buffer;
         // SAFETY: as in `discard`.
-        buffer.keep_untold(unsafe { buffer.discard(self.env, self.header) });
+        buffer.without_event(|| unsafe { buffer.discard(self.env, self.header) });
     }
 }

@@ -225,7 +225,7 @@ fn writes() -> impl Iterator<Item = Op> {
 }
 
 /// A reader of whole pages and everything that writes interrupt each other, wherever the sub-buffer's
-/// end is; then two writers interrupt the reader, or it and a writer a writer.
+/// end is. Then two of three are writers: the reader is the outermost, the middle or the innermost.
 fn pages(reader: Op, machine: impl Fn((usize, bool, u64), [Context; 4], [Op; 4]) -> Machine) {
     let mut ways = 0;
     for write in writes() {

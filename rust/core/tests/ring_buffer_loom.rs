@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Writer against reader, iterator, whole pages and a mapping, in every order of their accesses that the memory model allows.
+//! Writer against reader, iterator, readers of whole pages and a mapping, in every order of their
+//! accesses that the memory model allows.
 //! (Resizing, swaps, waiters and emptying: `tools/testing/loom/buffer`.)
 //!
 //! `LOOM_MAX_PREEMPTIONS=2 RUSTFLAGS="--cfg loom" cargo test --release -p rtrace-core --test
@@ -99,10 +100,7 @@ impl Cpu<'_> {
     fn write(&self, context: Context, length: usize) {
         let Some(mut event) = self.memory.writer(context).reserve(self, length) else {
             self.refused.set(self.refused.get() + 1);
-            if self.memory.buffer().take_untold() {
-                self.committed(Wake::Wanted);
-            }
-            return;
+            return self.ended_without_event();
         };
         let time = self.memory.writer(context).event_time();
         event.payload()[..8].copy_from_slice(&time.to_ne_bytes());
@@ -118,6 +116,13 @@ impl Cpu<'_> {
         }
     }
 
+    /// What the glue does after an attempt without an event.
+    fn ended_without_event(&self) {
+        if self.memory.buffer().take_untold() {
+            self.committed(Wake::Wanted);
+        }
+    }
+
     /// An event of `HALF` bytes the plain way, or like any other where the case is not plain.
     fn write_plain(&self) {
         let writer = self.memory.writer(Context::NORMAL);
@@ -130,6 +135,7 @@ impl Cpu<'_> {
             Plain::Abandoned => {
                 // SAFETY: it was said of the attempt just made.
                 unsafe { writer.abandon(self) };
+                self.ended_without_event();
                 return self.write(Context::NORMAL, HALF);
             }
         }
@@ -216,11 +222,15 @@ fn act_and_consume(
     interrupt: Option<Interrupt>,
     act: impl Fn(&Cpu<'_>, u64) + Copy + Send + Sync + 'static,
 ) {
-    act_and_read(count, overwrite, interrupt, act, consume);
+    act_and_read(count, overwrite, interrupt, act, READER);
 }
 
-/// How a reader reads: so many times.
-type Read = fn(&Memory, usize, Seen) -> Seen;
+/// How a reader reads: so many times. Whether the buffer is mapped for that.
+type Read = (fn(&Memory, usize, Seen) -> Seen, bool);
+
+const READER: Read = (consume, false);
+const PAGES: Read = (take_pages, false);
+const MAPPING: Read = (see_pages, true);
 
 /// The same of a reader that does `read` while the ring is overwritten.
 fn read_while_writing(count: u64, length: usize, interrupt: Option<Interrupt>, read: Read) {
@@ -233,12 +243,12 @@ fn act_and_read(
     overwrite: bool,
     interrupt: Option<Interrupt>,
     act: impl Fn(&Cpu<'_>, u64) + Copy + Send + Sync + 'static,
-    read: Read,
+    (read, is_mapped): Read,
 ) {
     model(move || {
         let memory = Arc::new(Memory::new(2, 64));
         memory.buffer().set_overwrite(overwrite);
-        if read as usize == see_pages as Read as usize {
+        if is_mapped {
             memory.buffer().set_waiters(true);
             memory.reader().show_header();
         }
@@ -250,6 +260,9 @@ fn act_and_read(
         cpu.act(|cpu| (0..count).for_each(|number| act(cpu, number)));
         let (written, refused) = (cpu.written.get(), cpu.refused.get());
         let seen = reader.join().unwrap();
+        if is_mapped && written > 0 {
+            check_shown(&memory);
+        }
         let Seen { seen, lost, .. } = read(&memory, 8, seen);
         let stats = memory.buffer().stats();
         assert_eq!(
@@ -422,55 +435,78 @@ fn take_pages(memory: &Memory, attempts: usize, mut seen: Seen) -> Seen {
 
 #[test]
 fn taking_pages_while_the_ring_is_overwritten() {
-    read_while_writing(3, WHOLE, None, take_pages);
+    read_while_writing(3, WHOLE, None, PAGES);
 }
 
 #[test]
 fn taking_pages_from_the_sub_buffer_being_written() {
-    read_while_writing(3, HALF, None, take_pages);
+    read_while_writing(3, HALF, None, PAGES);
 }
 
 #[test]
 fn taking_pages_while_a_writer_is_interrupted() {
-    at_each_point(|interrupt| read_while_writing(2, HALF, interrupt, take_pages));
+    at_each_point(|interrupt| read_while_writing(2, HALF, interrupt, PAGES));
 }
 
-/// Looks at what a mapping shows, half as often: what was read of the page, times and payloads of all
-/// events on it.
+/// Nobody writes any more. The sub-buffer of the last commit shows all there is before the reader asks.
+fn check_shown(memory: &Memory) {
+    let (id, events) = memory.buffer().written_events();
+    let length = commit_word(memory, id as u32).0;
+    assert_eq!(events_on(memory, id as u32, length).len() as u64, events);
+}
+
+/// The times of the events on the first `length` bytes of a sub-buffer's records.
+fn events_on(memory: &Memory, id: u32, length: u64) -> Vec<u64> {
+    let data = memory.buffer().sub_buffer_memory(id).unwrap();
+    let end = HEADER_SIZE + length as usize;
+    // SAFETY: so many bytes are committed, and nobody writes there before the reader's next call.
+    let bytes = unsafe { std::slice::from_raw_parts(data, end) };
+    let (header, records) = bytes.split_at(HEADER_SIZE);
+    let mut cursor = Cursor::start(u64::from_ne_bytes(header[..8].try_into().unwrap()));
+    let mut last = 0;
+    std::iter::from_fn(|| cursor.next_event(records).unwrap())
+        .map(|found| {
+            check(&mut last, found.time, &records[found.payload..found.end]);
+            found.time
+        })
+        .collect()
+}
+
+/// Looks at what a mapping shows, half as often.
 fn see_pages(memory: &Memory, attempts: usize, mut seen: Seen) -> Seen {
     for _ in 0..attempts / 2 {
         let page = memory.reader().mapped_page();
-        seen.lost += page.lost;
-        let data = memory.buffer().sub_buffer_memory(page.id).unwrap();
-        let end = HEADER_SIZE + page.read as usize;
-        // SAFETY: so many bytes are committed, and the reader keeps the sub-buffer until the next call.
-        let bytes = unsafe { std::slice::from_raw_parts(data, end) };
-        let mut cursor = Cursor::start(u64::from_ne_bytes(bytes[..8].try_into().unwrap()));
-        let mut last = 0;
-        while let Some(found) = cursor.next_event(&bytes[HEADER_SIZE..]).unwrap() {
-            let payload = &bytes[HEADER_SIZE..][found.payload..found.end];
-            check(&mut last, found.time, payload);
-        }
-        assert!(last >= seen.last || page.read == 0);
-        seen.last = last.max(seen.last);
         let shown = commit_word(memory, page.id).0;
         assert!(shown >= page.read.into(), "{shown} of {page:?}");
+        let events = events_on(memory, page.id, page.read.into());
+        let new = events.iter().filter(|time| **time > seen.last).count();
+        seen.seen += new as u64;
+        seen.lost += page.lost;
+        seen.last = events.last().map_or(seen.last, |last| seen.last.max(*last));
     }
-    seen.seen = memory.buffer().stats().read;
     seen
 }
 
 #[test]
 fn mapped_while_the_ring_is_overwritten() {
-    read_while_writing(3, WHOLE, None, see_pages);
+    read_while_writing(3, WHOLE, None, MAPPING);
 }
 
 #[test]
 fn mapped_while_the_sub_buffer_is_written() {
-    read_while_writing(3, HALF, None, see_pages);
+    read_while_writing(3, HALF, None, MAPPING);
 }
 
 #[test]
 fn mapped_while_a_writer_is_interrupted() {
-    at_each_point(|interrupt| read_while_writing(2, HALF, interrupt, see_pages));
+    at_each_point(|interrupt| read_while_writing(2, HALF, interrupt, MAPPING));
+}
+
+/// What interrupts a writer that then finds no room may find some, as the reader has come meanwhile.
+#[test]
+fn mapped_while_a_writer_is_interrupted_that_finds_no_room() {
+    at_each_point(|interrupt| {
+        let write = |cpu: &Cpu<'_>, _| cpu.write(Context::NORMAL, WHOLE);
+        act_and_read(3, false, interrupt, write, MAPPING);
+    });
 }

@@ -363,6 +363,7 @@ impl Buffer {
                     let clock = InLine::without_guard();
                     ring.core.writer(Level::NORMAL).abandon(clock);
                 }
+                self.ended_without_entry(ring);
                 return false;
             }
         }
@@ -399,6 +400,7 @@ impl Buffer {
         // SAFETY: `stay` has preemption off since the attempt that this task made on this ring, and for
         // which nothing was done yet.
         unsafe { ring.core.writer(Level::NORMAL).abandon(InLine::by(&stay)) };
+        buffer.ended_without_entry(ring);
         Self::record_any(one, two, buffer, stay, kind);
     }
 

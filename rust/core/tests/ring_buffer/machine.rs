@@ -200,10 +200,7 @@ impl Machine {
         let Some(mut event) = event else {
             assert!(index.is_none(), "an event was reserved and lost");
             self.refused.set(self.refused.get() + 1);
-            if self.memory.buffer().take_untold() {
-                self.committed(Wake::Wanted);
-            }
-            return;
+            return self.ended_without_event();
         };
         let index = index.expect("a reservation moves the position");
         self.point();
@@ -222,12 +219,14 @@ impl Machine {
         event.payload()[..length].copy_from_slice(&entry.payload());
         self.point();
         self.order.borrow_mut()[index] = entry;
-        let wake = if discard {
-            event.discard()
+        if !discard {
+            self.committed(event.commit());
+        } else if index % 2 == 0 {
+            self.committed(event.discard());
         } else {
-            event.commit()
-        };
-        self.committed(wake);
+            drop(event);
+            self.ended_without_event();
+        }
     }
 
     fn write_plain(&self) {
@@ -248,6 +247,7 @@ impl Machine {
             Plain::Abandoned => {
                 // SAFETY: it was said of the attempt just made.
                 unsafe { writer.abandon(self) };
+                self.ended_without_event();
                 return self.write(8, false);
             }
         };
@@ -264,6 +264,13 @@ impl Machine {
             let shown = self.memory.buffer().show_commit(shown);
             self.point();
             self.shown.set(Some(shown));
+        }
+    }
+
+    /// What the glue does after an attempt without an event.
+    fn ended_without_event(&self) {
+        if self.memory.buffer().take_untold() {
+            self.committed(Wake::Wanted);
         }
     }
 
