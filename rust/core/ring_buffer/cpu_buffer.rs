@@ -84,9 +84,9 @@ pub(super) struct NestLine {
     /// The time of the event that each kind of context has reserved inside another event of its
     /// kind.
     pub(super) second_stamp: [Local; Context::KINDS],
-    /// The times that `nest_start` saves: for each level of the context word, the time of the event
-    /// that its innermost context has reserved.
-    pub(super) event_stamp: [Local; Context::LEVELS],
+    /// The times that `nest_start` saves: for each level of the context word, those of events that
+    /// contexts of its innermost one's kind have reserved.
+    pub(super) event_stamps: [[Local; 2]; Context::LEVELS],
     /// Not 0 while [`take_untold`](CpuBuffer::take_untold) has something to tell of.
     pub(super) untold: Local,
 }
@@ -243,7 +243,7 @@ impl CpuBuffer {
             },
             nest: NestLine {
                 second_stamp: core::array::from_fn(|_| Local::new(0)),
-                event_stamp: core::array::from_fn(|_| Local::new(0)),
+                event_stamps: core::array::from_fn(|_| core::array::from_fn(|_| Local::new(0))),
                 untold: Local::new(0),
             },
         };

@@ -247,12 +247,16 @@ impl<'a> Writer<'a> {
     /// inner events have ended. Up to 6 levels are possible, one more than in the C kernel.
     pub fn nest_start(&self) {
         let buffer = self.buffer;
-        let time = buffer.event_time();
-        // The level changes first, and in `nest_end` last, so interrupts use other words.
+        let innermost = Context::innermost(buffer.setup.context.get());
+        let times = buffer.stamps_of_kind(innermost).map(Local::get);
+        // The level changes between: before it and after it, interrupts use other words, also those whose
+        // context is still that of this writer.
         let context = buffer.change_context(|word| word & Context::CROSSED | word << Context::BITS);
         barrier();
-        if let Some(aside) = buffer.nest.event_stamp.get(Context::level(context)) {
-            aside.set(time);
+        if let Some(aside) = buffer.nest.event_stamps.get(Context::level(context)) {
+            for (aside, time) in aside.iter().zip(times) {
+                aside.set(time);
+            }
         }
     }
 
@@ -272,13 +276,15 @@ impl<'a> Writer<'a> {
         let outer =
             |word: u64| word & Context::CROSSED | (word & !Context::CROSSED) >> Context::BITS;
         let context = outer(buffer.setup.context.get());
-        if let Some(aside) = buffer.nest.event_stamp.get(Context::level(context)) {
-            buffer
-                .event_stamp_of(Context::innermost(context))
-                .set(aside.get());
-        }
+        let aside = buffer.nest.event_stamps.get(Context::level(context));
+        let times = aside.map(|[first, second]| [first.get(), second.get()]);
         barrier();
         buffer.change_context(outer);
+        barrier();
+        let stamps = buffer.stamps_of_kind(Context::innermost(context));
+        for (stamp, time) in stamps.iter().zip(times.into_iter().flatten()) {
+            stamp.set(time);
+        }
     }
 
     /// The time of the event that was reserved last and has not ended yet
@@ -305,6 +311,13 @@ impl CpuBuffer {
         // SAFETY: half of a context's number is at most 3 (the type's invariant), and there are 4
         // words.
         unsafe { stamps.get_unchecked(context.kind()) }
+    }
+
+    /// The times of events that contexts of this kind have reserved: what is written inside at the next
+    /// level of nesting uses both words again.
+    fn stamps_of_kind(&self, context: Context) -> [&Local; 2] {
+        let at = context.kind() % Context::KINDS;
+        [&self.write.event_stamp[at], &self.nest.second_stamp[at]]
     }
 
     /// The time of the event that the innermost context has reserved.

@@ -38,7 +38,7 @@ const LATE: [[Context; 4]; 4] = [
 /// Room for records on a sub-buffer: 48 bytes, three events of 16.
 const SIZE: u32 = 64;
 
-const OPS: [Op; 8] = [
+const OPS: [Op; 9] = [
     Op::Plain,
     Op::Write {
         count: 1,
@@ -53,6 +53,7 @@ const OPS: [Op; 8] = [
         length: 12,
     },
     Op::Discard { length: 8 },
+    Op::Nest { length: 8 },
     Op::Wait {
         time: 1 << 28,
         length: 4,

@@ -12,7 +12,7 @@
 
 use std::cell::{Cell, RefCell};
 
-use rtrace_core::ring_buffer::{Context, Env, Iter, Plain, Wake};
+use rtrace_core::ring_buffer::{Context, Env, Iter, Plain, Wake, Writer};
 use rtrace_core::sys::points;
 
 use super::memory::Memory;
@@ -28,6 +28,8 @@ pub enum Op {
     Plain,
     /// Reserves an event and gives it up.
     Discard { length: usize },
+    /// Writes an event, and another one of 8 bytes while that is reserved.
+    Nest { length: usize },
     /// Lets time pass, then writes an event.
     Wait { time: u64, length: usize },
     /// Consumes so many events.
@@ -181,6 +183,7 @@ impl Machine {
             Op::Write { count, length } => (0..count).for_each(|_| self.write(length, false)),
             Op::Plain => self.write_plain(),
             Op::Discard { length } => self.write(length, true),
+            Op::Nest { length } => self.nest(length),
             Op::Wait { time, length } => {
                 self.clock.set(self.clock.get() + time);
                 self.write(length, false);
@@ -194,6 +197,20 @@ impl Machine {
     }
 
     fn write(&self, length: usize, discard: bool) {
+        self.write_around(length, discard, |_| {});
+    }
+
+    fn nest(&self, length: usize) {
+        self.write_around(length, false, |writer| {
+            writer.nest_start();
+            self.write(8, false);
+            // SAFETY: it began above, and what was reserved since has ended.
+            unsafe { writer.nest_end() };
+        });
+    }
+
+    /// Writes an event, or gives it up; `inside` runs while it is reserved.
+    fn write_around(&self, length: usize, discard: bool, inside: impl FnOnce(&Writer<'_>)) {
         let depth = self.depth.get();
         let writer = self.memory.writer(self.contexts[depth]);
         let (event, index) = self.reserving(|| writer.reserve(self, length));
@@ -204,6 +221,7 @@ impl Machine {
         };
         let index = index.expect("a reservation moves the position");
         self.point();
+        inside(&writer);
         let value = index as u64 * 0x0101_0101_0101_0101;
         let state = if discard {
             State::Discarded
