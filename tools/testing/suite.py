@@ -182,13 +182,6 @@ def why_not(case, not_yet, long):
     return next((lack for path, lack in not_yet if f"/test.d/{path}" in case), None)
 
 
-def build_programs(runner):
-    """What upstream's Makefile builds beside its runner (TEST_GEN_FILES), for a case that is unresolved without."""
-    program = os.path.join(os.path.dirname(runner), "poll")
-    if os.path.exists(f"{program}.c") and not os.path.exists(program):
-        subprocess.run(["cc", "-o", program, f"{program}.c"], stdin=subprocess.DEVNULL, check=False)
-
-
 def entry():
     runner, *cases = sys.argv[1:]
     not_yet, long = listed("NOT_YET"), listed("LONG")
@@ -201,8 +194,6 @@ def entry():
             suite.say(True, title[1] if title else case, f"SKIP {reason}")
         else:
             wanted.append(case)
-    if any(case.endswith("/trigger-hist-poll.tc") for case in wanted):
-        build_programs(runner)
     while wanted:
         wanted = suite.run(wanted)
     if os.path.exists(KMEMLEAK):
