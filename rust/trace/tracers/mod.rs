@@ -47,10 +47,10 @@ pub(crate) static TRACERS: &[&dyn Tracer] = &[
     &hwlat::Hwlat,
     #[cfg(CONFIG_BLK_DEV_IO_TRACE)]
     &blk::Requests,
-    #[cfg(CONFIG_BRANCH_TRACER)]
-    &branch::Branch,
     #[cfg(CONFIG_MMIOTRACE)]
     &mmiotrace::Accesses,
+    #[cfg(CONFIG_BRANCH_TRACER)]
+    &branch::Branch,
     #[cfg(CONFIG_FUNCTION_TRACER)]
     &function_graph::FunctionGraph,
     #[cfg(CONFIG_SCHED_TRACER)]
