@@ -40,11 +40,19 @@ void __init rtrace_add_given(char *list, char separator, const char *text)
 	strscpy(list + len, text, COMMAND_LINE_SIZE - len);
 }
 
+/* As in C, a text with room but for its tab is the last one. */
+static void __init add_one(char *list, const char *text)
+{
+	if (strlen(list) + strlen(text) >= COMMAND_LINE_SIZE)
+		return;
+	strlcat(list, text, COMMAND_LINE_SIZE);
+	strlcat(list, "\t", COMMAND_LINE_SIZE);
+}
+
 #define PARAM(param, name)								\
 	static int __init give_##param(char *text)					\
 	{										\
-		strlcat(given[RTRACE_PARAM_##param], text, COMMAND_LINE_SIZE);		\
-		strlcat(given[RTRACE_PARAM_##param], "\t", COMMAND_LINE_SIZE);		\
+		add_one(given[RTRACE_PARAM_##param], text);				\
 		return 1;								\
 	}										\
 	__setup(name, give_##param)

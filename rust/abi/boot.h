@@ -26,7 +26,10 @@ enum rtrace_param {
 	RTRACE_PARAMS
 };
 
-/* What it was given each time, with a tab behind; a list with commas between. As long as there is init memory. */
+/*
+ * What it was given each time, with a tab behind; a list with commas between. What has no room is left out whole. As long as
+ * there is init memory.
+ */
 const char *rtrace_given(enum rtrace_param param);
 
 /* Adds to what a parameter was given before, in COMMAND_LINE_SIZE bytes of init memory; what has no room is left out whole. */
