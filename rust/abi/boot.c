@@ -95,6 +95,7 @@ __setup("ftrace_dump_on_oops", rtrace_set_dump_on_oops);
 __setup("traceoff_on_warning", rtrace_set_traceoff_on_warning);
 
 core_initcall(rtrace_tracefs_init);
+core_initcall(rtrace_all_cpus_are_up);
 #ifdef CONFIG_BOOTTIME_TRACING
 core_initcall_sync(rtrace_boot_config);
 #endif

@@ -63,6 +63,7 @@ int rtrace_startup_tests(void);
 int rtrace_boot_config(void);
 int rtrace_kdb_ftdump(int argc, const char **argv);
 int rtrace_printk_start(void);
+int rtrace_all_cpus_are_up(void);
 int rtrace_tasks_are_there(void);
 int rtrace_end_of_boot(void);
 int rtrace_stack_tracer_init(void);

@@ -228,12 +228,26 @@ pub(crate) extern "C" fn rtrace_startup_tests() -> c_int {
     0
 }
 
+/// The initcall that starts a tracer which waits for all CPUs.
+#[no_mangle]
+pub(crate) extern "C" fn rtrace_all_cpus_are_up() -> c_int {
+    with_tracer(boot::all_cpus_up)
+}
+
 /// The initcall that starts what has threads.
 #[no_mangle]
 pub(crate) extern "C" fn rtrace_tasks_are_there() -> c_int {
+    with_tracer(boot::late)
+}
+
+/// Calls `f` with `ftrace=` and `trace_options=`, for an initcall.
+fn with_tracer(f: fn(&[u8], &[u8])) -> c_int {
     // SAFETY: the command line has been parsed, and initcalls run before init memory goes.
-    let tracer = unsafe { Given::of(bindings::rtrace_param_RTRACE_PARAM_TRACER) };
-    boot::late(tracer.last());
+    let last = |param| unsafe { Given::of(param) }.last();
+    f(
+        last(bindings::rtrace_param_RTRACE_PARAM_TRACER),
+        last(bindings::rtrace_param_RTRACE_PARAM_OPTIONS),
+    );
     0
 }
 
@@ -298,6 +312,7 @@ crate::abi::same_in_c! {
     fn tracing_snapshot();
     fn tracing_snapshot_alloc();
     fn ftrace_boot_snapshot();
+    fn rtrace_all_cpus_are_up() -> _;
     fn rtrace_tasks_are_there() -> _;
     fn rtrace_end_of_boot() -> _;
 }

@@ -21,7 +21,7 @@ use super::fgraph::ret_stack;
 use super::files::{self, marker};
 use super::instance::feature::{self, make as feature_of, MakeFeature, Registry};
 use super::instance::latency::{self, Latencies};
-use super::instance::tracer::{self, Tracer};
+use super::instance::tracer::{self, BootStep};
 use super::instance::{list, snapshot, Instance};
 use super::output::{self, export, printk};
 use super::tasks::{cmdlines, stack};
@@ -109,36 +109,38 @@ pub(crate) fn early(parameters: &Parameters<'_>) {
     if !parameters.clock.is_empty() && top.set_clock(parameters.clock).is_err() {
         pr_warn!("trace clock {} not defined\n", Text(parameters.clock));
     }
-    // Options of the tracer exist only while it is current. The other options must be set before it
-    // starts.
+    // The other options must be set before the tracer starts.
     options(top, parameters.options);
-    let tracer = parameters.tracer;
-    if !tracer.is_empty() && !needs_tasks(tracer) {
-        start(top, tracer);
-        options(top, parameters.options);
-    }
+    start_at(BootStep::Early, parameters.tracer, parameters.options);
 }
 
-/// Whether `name` is that of a tracer which starts at [`late`].
-fn needs_tasks(name: &[u8]) -> bool {
-    let is_it = |tracer: &&&dyn Tracer| tracer.name().as_bytes() == name.trim_ascii();
-    TRACERS
-        .iter()
-        .find(is_it)
-        .is_some_and(|tracer| tracer.needs_tasks())
+/// All CPUs are up: starts `tracer`, that of `ftrace=`, if it has waited for them. Task context.
+pub(crate) fn all_cpus_up(tracer: &[u8], options: &[u8]) {
+    start_at(BootStep::Core, tracer, options);
 }
 
-/// There are tasks now: what waits for them starts, such as `tracer`, that of `ftrace=`. Task context.
-pub(crate) fn late(tracer: &[u8]) {
+/// Everything is there: what waits for that starts, such as `tracer`, as in [`all_cpus_up`]. Task
+/// context.
+pub(crate) fn late(tracer: &[u8], options: &[u8]) {
     #[cfg(CONFIG_HWLAT_TRACER)]
     hwlat::late_init();
     #[cfg(CONFIG_OSNOISE_TRACER)]
     osnoise::workload::late_init();
-    if let Ok(top) = Instance::top() {
-        if needs_tasks(tracer) {
-            start(top, tracer);
-        }
+    start_at(BootStep::Late, tracer, options);
+}
+
+/// Starts the tracer called `name` if `step` is its step. Then sets the options of `list` again, as
+/// those of the tracer exist only while it is current.
+fn start_at(step: BootStep, name: &[u8], list: &[u8]) {
+    let Ok(top) = Instance::top() else { return };
+    if name.is_empty() || tracer::boot_step(name) != step {
+        return;
     }
+    match set_tracer(top, name) {
+        Ok(()) => pr_info!("starting tracer '{}'\n", Text(name)),
+        Err(error) => pr_warn!("tracer '{}' not started: {:?}\n", Text(name), error),
+    }
+    options(top, list);
 }
 
 /// Creates the instances of `parameters`, the texts of `trace_instance=`. Those in `snapshots` get
@@ -342,13 +344,6 @@ pub(crate) fn choose_clock() {
     let set = Instance::top().and_then(|top| top.set_clock(b"global"));
     if let Err(error) = set {
         pr_warn!("the clock stays: {:?}\n", error);
-    }
-}
-
-fn start(top: &Arc<Instance>, name: &[u8]) {
-    match set_tracer(top, name) {
-        Ok(()) => pr_info!("starting tracer '{}'\n", Text(name)),
-        Err(error) => pr_warn!("tracer '{}' not started: {:?}\n", Text(name), error),
     }
 }
 

@@ -20,6 +20,17 @@ use kernel::new_mutex;
 use kernel::prelude::*;
 use kernel::sync::{Arc, Mutex, SetOnce};
 
+/// A step of boot.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BootStep {
+    /// One CPU, no scheduler, no interrupts.
+    Early,
+    /// All CPUs are up: `core_initcall`.
+    Core,
+    /// Everything is there: `late_initcall`.
+    Late,
+}
+
 /// A tracer that can become the current one.
 pub(crate) trait Tracer: Send + Sync {
     /// The name in `current_tracer`.
@@ -62,9 +73,9 @@ pub(crate) trait Tracer: Send + Sync {
         true
     }
 
-    /// Whether it has threads, so that it cannot start before there are tasks.
-    fn needs_tasks(&self) -> bool {
-        false
+    /// The step at which the command line starts it.
+    fn boot_step(&self) -> BootStep {
+        BootStep::Core
     }
 
     /// Whether the command line and the boot configuration may start it.
@@ -203,8 +214,19 @@ pub(crate) fn each(mut f: impl FnMut(&dyn Tracer) -> Result) -> Result {
 
 /// Whether boot may start the tracer called `name`, if there is one. Any context.
 pub(crate) fn may_start_at_boot(name: &[u8]) -> bool {
-    let mut tracers = all().iter();
-    !tracers.any(|tracer| tracer.name().as_bytes() == name.trim_ascii() && !tracer.at_boot())
+    at_boot(name).is_none_or(|tracer| tracer.at_boot())
+}
+
+/// The step of boot at which the command line starts the tracer called `name`, or tells that there is
+/// none. Any context.
+pub(crate) fn boot_step(name: &[u8]) -> BootStep {
+    at_boot(name).map_or(BootStep::Core, |tracer| tracer.boot_step())
+}
+
+/// The tracer of the table that boot calls `name`.
+fn at_boot(name: &[u8]) -> Option<&'static dyn Tracer> {
+    let mut tracers = all().iter().copied();
+    tracers.find(|tracer| tracer.name().as_bytes() == name.trim_ascii())
 }
 
 /// The tracer in `row`. `EINVAL` if there is none.

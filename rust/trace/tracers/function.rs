@@ -25,7 +25,7 @@ use crate::trace::buffer::{Buffer, Unfinished};
 use crate::trace::fgraph::ret_stack::Current;
 use crate::trace::ftrace::arch::{Arch, Machine};
 use crate::trace::ftrace::ops::{Arguments, Callback, Hit, Nothing, Ops, Saved};
-use crate::trace::instance::tracer::{Running, Tracer};
+use crate::trace::instance::tracer::{BootStep, Running, Tracer};
 use crate::trace::instance::Instance;
 use crate::trace::output::export;
 use crate::trace::tasks::cmdlines::{self, Saving};
@@ -70,6 +70,10 @@ impl Tracer for Function {
         }
         ops.register()?;
         Ok(tracing)
+    }
+
+    fn boot_step(&self) -> BootStep {
+        BootStep::Early
     }
 
     fn options(&self) -> &'static [TracerOption] {

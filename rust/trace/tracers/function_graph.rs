@@ -13,7 +13,7 @@ use crate::core::parse::options::TracerOption;
 use crate::trace::fgraph::recorder::{Destination, GraphRecorder, Records};
 use crate::trace::fgraph::Sleepless;
 use crate::trace::instance::feature::Feature;
-use crate::trace::instance::tracer::{Running, Tracer};
+use crate::trace::instance::tracer::{BootStep, Running, Tracer};
 use crate::trace::instance::{latency, Instance};
 use crate::trace::output::graph::GraphOutput;
 use crate::trace::output::tracer::TracerOutput;
@@ -47,6 +47,10 @@ impl Tracer for FunctionGraph {
         };
         GraphRecorder::start(&owner, flags)?;
         Ok(running)
+    }
+
+    fn boot_step(&self) -> BootStep {
+        BootStep::Early
     }
 
     fn options(&self) -> &'static [TracerOption] {

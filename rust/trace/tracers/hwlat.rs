@@ -22,7 +22,7 @@ use crate::kernel::raw_lock::RawLock;
 use crate::kernel::this_task::{self, HeldOff, Kind};
 use crate::trace::buffer::entry::Context;
 use crate::trace::instance::latency::{self, Latency};
-use crate::trace::instance::tracer::{Running, Tracer};
+use crate::trace::instance::tracer::{BootStep, Running, Tracer};
 use crate::trace::instance::Instance;
 use kernel::cpu::CpuId;
 use kernel::new_mutex;
@@ -237,8 +237,9 @@ impl Tracer for Hwlat {
         Ok(KBox::new(detecting, GFP_KERNEL)?)
     }
 
-    fn needs_tasks(&self) -> bool {
-        true
+    /// It has threads, and follows CPUs that come up.
+    fn boot_step(&self) -> BootStep {
+        BootStep::Late
     }
 }
 

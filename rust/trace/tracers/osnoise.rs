@@ -36,7 +36,7 @@ pub(crate) mod workload;
 use self::workload::{Kind, User};
 use crate::core::format::header;
 use crate::core::format::Out;
-use crate::trace::instance::tracer::{Running, Tracer};
+use crate::trace::instance::tracer::{BootStep, Running, Tracer};
 use crate::trace::instance::Instance;
 use crate::trace::output::source::BufferIter;
 use crate::trace::output::tracer::TracerOutput;
@@ -61,8 +61,9 @@ impl Tracer for Noise {
         Ok(tracing)
     }
 
-    fn needs_tasks(&self) -> bool {
-        true
+    /// It has threads, and follows CPUs that come up.
+    fn boot_step(&self) -> BootStep {
+        BootStep::Late
     }
 }
 
