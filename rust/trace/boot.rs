@@ -96,7 +96,7 @@ pub(crate) struct Parameters<'a> {
 pub(crate) fn early(parameters: &Parameters<'_>) {
     let top = match make(parameters.size.map_or(SIZE, buffer_size)) {
         Ok(top) => top,
-        Err(error) => return pr_err!("no memory for tracing: {:?}\n", error),
+        Err(error) => return pr_err!("no tracing: {:?}\n", error),
     };
     if parameters.snapshot {
         if let Err(error) = top.expand().and_then(|()| top.allocate_snapshot()) {
@@ -114,8 +114,14 @@ pub(crate) fn early(parameters: &Parameters<'_>) {
     start_at(BootStep::Early, parameters.tracer, parameters.options);
 }
 
-/// All CPUs are up: starts `tracer`, that of `ftrace=`, if it has waited for them. Task context.
+/// All CPUs are up: starts `tracer`, that of `ftrace=`, if it has waited for them. Where the kernel
+/// was locked down meanwhile, a tracer that runs ends. Task context.
 pub(crate) fn all_cpus_up(tracer: &[u8], options: &[u8]) {
+    if let (Ok(top), Err(_)) = (Instance::top(), check_lockdown()) {
+        if let Err(error) = top.set_tracer(b"nop") {
+            pr_warn!("the tracer goes on: {:?}\n", error);
+        }
+    }
     start_at(BootStep::Core, tracer, options);
 }
 
@@ -280,6 +286,8 @@ pub(crate) fn note_module(name: &[u8], text: Option<usize>) {
     list::all().for_each(|instance| instance.note_module(name, text));
 }
 
+/// Makes the top instance. `ENOMEM`; `EPERM` in a kernel that is locked down, which has no instances.
+/// What others than tracing use is there in that case.
 fn make(size: usize) -> Result<&'static Arc<Instance>> {
     cmdlines::init()?;
     stack::init()?;
@@ -294,11 +302,12 @@ fn make(size: usize) -> Result<&'static Arc<Instance>> {
         tracers: TRACERS,
     });
     output::tracer::register(tracers::OUTPUTS);
-    let top = Instance::make_top(size)?;
-    printk::init()?;
     export::init()?;
     made::init()?;
     hotplug::before_up(prepare)?;
+    check_lockdown().inspect_err(|_| pr_warn!("Tracing disabled due to lockdown\n"))?;
+    let top = Instance::make_top(size)?;
+    printk::init()?;
     Ok(top)
 }
 
@@ -318,9 +327,10 @@ pub(crate) fn end_with_snapshot(ip: usize) {
     }
 }
 
-/// Makes the tracer called `name` the current one, unless boot must not start it. Errors as
-/// [`Instance::set_tracer`].
+/// Makes the tracer called `name` the current one, unless boot must not start it. `EPERM` under
+/// lockdown; otherwise errors as [`Instance::set_tracer`].
 fn set_tracer(instance: &Arc<Instance>, name: &[u8]) -> Result {
+    check_lockdown()?;
     if !tracer::may_start_at_boot(name) {
         return Err(EINVAL);
     }

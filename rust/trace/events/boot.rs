@@ -22,14 +22,16 @@ use kernel::sync::Arc;
 
 /// Creates the registry with `events`, where `None` is the place of the core's own, and calls `known`.
 /// Then enables the events of `wanted`, the text of `trace_event=`. Sets `triggers`, the text of
-/// `trace_trigger=`. Boot, one CPU; the top instance exists. Errors are logged.
+/// `trace_trigger=`. Without a top instance, as under lockdown, the registry stays empty. Boot, one
+/// CPU. Errors are logged.
 pub(crate) fn start(
     events: impl Iterator<Item = Option<Result<Registered>>>,
     known: impl FnOnce(),
     wanted: &[u8],
     triggers: &[u8],
 ) {
-    if let Err(error) = take_in(events).and_then(|()| printer::init()) {
+    let most = Instance::top().map_or(0, |_| usize::MAX);
+    if let Err(error) = take_in(events.take(most)).and_then(|()| printer::init()) {
         return pr_err!("no memory for events: {:?}\n", error);
     }
     EVENT_PRINTER.populate(&Events);

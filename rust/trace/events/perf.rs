@@ -10,6 +10,7 @@ use crate::core::format::entry::{Entry as _, Function};
 use crate::kernel::own_event::{Class, OwnEvent};
 use crate::kernel::perf_trace::InUse;
 use crate::kernel::trace_event::{Call, HeldCall};
+use crate::trace::instance::Instance;
 use kernel::prelude::*;
 use kernel::sync::SetOnce;
 
@@ -37,7 +38,8 @@ fn function(class: Class) -> Result<&'static Call> {
 ///
 /// # Errors
 ///
-/// `EINVAL` when there is no such event or it is being removed, and the errors of `begin`.
+/// `EINVAL` when there is no such event or it is being removed, and the errors of `begin`. Under
+/// lockdown at boot, none of the kernel's own is there.
 pub(crate) fn begin<C: FunctionClass>(
     config: u64,
     begin: impl FnOnce(&mut InUse, &Call) -> Result,
@@ -45,7 +47,8 @@ pub(crate) fn begin<C: FunctionClass>(
     let mut registry = registry::lock().map_err(|_| EINVAL)?;
     let Registry { events, perf, .. } = &mut *registry;
     let kind = u16::try_from(config).map_err(|_| EINVAL)?;
-    if let Some(class) = C::class().filter(|_| kind == Function::ID) {
+    let is_function = kind == Function::ID && Instance::top().is_ok();
+    if let Some(class) = C::class().filter(|_| is_function) {
         return begin(perf, function(class)?);
     }
     let event = events

@@ -13,6 +13,7 @@
 //! CPU, as what unwinds is traced itself.
 
 use crate::kernel::context::{with_interrupts_off, PreemptCount, PreemptOff};
+use crate::kernel::fs::lockdown::check_lockdown;
 use crate::kernel::raw_lock::RawLock;
 use crate::kernel::stack::{self, Own};
 use crate::trace::ftrace::arch::{Arch, Machine};
@@ -177,8 +178,9 @@ fn switch() -> Result<&'static Switch> {
 }
 
 /// Makes the tracer, with the comma-separated patterns of `filter`, switched on if `on`. Once, at
-/// boot. `ENOMEM`.
+/// boot. `ENOMEM`; `EPERM` under lockdown.
 pub(crate) fn init(filter: &[u8], on: bool) -> Result {
+    check_lockdown()?;
     let ops = Ops::new(Arc::new(Measure, GFP_KERNEL)?, Flags(0))?;
     if !filter.is_empty() {
         let mut edit = ops.edit(FilterKind::Filter, false)?;
