@@ -35,7 +35,8 @@ AGAIN = 5  # of them are said again at the end: of a long output often only the 
 COMPLAINT = "# the kernel complained:"
 DEADLY = (COMPLAINT, "kernel complained", "the guest died")
 COMPLAINT_AGAIN = 30  # lines from there on are said again, too
-AT_ONCE = min(2, os.cpu_count() or 1)  # suites of guests; a guest keeps one host CPU busy
+AT_ONCE = min(2, os.cpu_count() or 1)  # suites; a guest keeps one host CPU busy, and so do most that need none
+LONGEST = ("loom", "times", "guest", "upstream")  # suites that begin before others
 ALONE = ("debug", "distro", "rt", "kasan", "kcsan", "selftest")  # flavours in which no suite compares with C
 NO_KERNEL = ("configs", "deb")  # whose suites build kernels of their own
 LOGS = os.path.join(BUILD, "check")
@@ -172,7 +173,7 @@ def suites(kind):
 
 def run_suites(steps):
     """Run them, AT_ONCE at a time, the longest first."""
-    steps = sorted(steps, key=lambda step: (step.name != "guest", step.name != "upstream"))
+    steps = sorted(steps, key=lambda step: [step.name != name for name in LONGEST])
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         running = [pool.submit(step.run) for step in steps]
         try:
@@ -211,26 +212,30 @@ def entry():
     for name in [name for name, value in os.environ.items() if not value]:
         del os.environ[name]  # make exports what was not given as empty
     flavour = os.environ.get("FLAVOUR") or ""
-    cargo = ("cargo", "test", "--locked", "--no-fail-fast")
-    host = [] if flavour else [
-        Step("cargo", *cargo, "--workspace"),
-        Step("cargo recordmcount", *cargo, "--manifest-path", "scripts/recordmcount/Cargo.toml"),
-        Step("cargo inlined", *cargo, "--manifest-path", "scripts/inlined/Cargo.toml"),
-        *suites("host")]
+    test = ("cargo", "test", "--locked", "--no-fail-fast")
+    cargo = [] if flavour else [
+        Step("cargo", *test, "--workspace"),
+        Step("cargo recordmcount", *test, "--manifest-path", "scripts/recordmcount/Cargo.toml"),
+        Step("cargo inlined", *test, "--manifest-path", "scripts/inlined/Cargo.toml")]
+    host = [] if flavour else suites("host")
     guest = suites(f"run-{flavour}" if flavour else "run")
     if not guest:
         raise Stop(f"FLAVOUR={flavour}: there are no tests of that flavour alone", 2)
     kernels = [KernelStep(trace, flavour) for trace in ("rtrace", "c")
                if flavour not in NO_KERNEL and (trace != "c" or flavour not in ALONE)]
-    if not chosen(host + kernels + guest):
-        names = ", ".join(step.name for step in host + kernels + guest)
+    everything = cargo + host + kernels + guest
+    if not chosen(everything):
+        names = ", ".join(step.name for step in everything)
         raise Stop(f"ONLY={os.environ.get('ONLY')}: no such step; there is: {names}", 2)
     os.environ["PATH"] += os.pathsep + os.path.expanduser("~/.cargo/bin")
     wanted = chosen(guest)
-    plan = chosen(host) + (kernels if wanted else chosen(kernels))
     if wanted and kernels:
         setup.need(setup.TESTS)
-    for step in plan:
+    cargo, host, kernels = chosen(cargo), chosen(host), kernels if wanted else chosen(kernels)
+    for step in cargo:
+        step.run()
+    run_suites(host)
+    for step in kernels:
         step.run()
     if not any(kernel.failed for kernel in kernels):
         run_suites(wanted)
@@ -238,7 +243,7 @@ def entry():
             second_try(wanted)
     elif wanted:
         say(f"{len(wanted)} suites did not run for want of a kernel")
-    steps = plan + wanted
+    steps = cargo + host + kernels + wanted
     passed, failed, skipped = (sum(getattr(step, kind) for step in steps) for kind in ("passed", "failed", "skipped"))
     for failure in itertools.chain.from_iterable(step.failures for step in steps):
         print(*failure, sep="\n")

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! Sets the cfg `asm_goto` if rustc supports labels in `asm!` without a feature gate, which it does
-//! from 1.87 on.
+//! from 1.87 on. On the host, `RTRACE_CORE_CFG=name` sets one more, which costs no other crate a new
+//! build as `RUSTFLAGS` does (tools/testing/times).
 
 use std::process::Command;
 
 fn main() {
     println!("cargo::rustc-check-cfg=cfg(asm_goto)");
     println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-env-changed=RTRACE_CORE_CFG");
+    if let Ok(name) = std::env::var("RTRACE_CORE_CFG") {
+        println!("cargo::rustc-cfg={name}");
+    }
     let rustc = std::env::var_os("RUSTC").unwrap_or("rustc".into());
     let version = Command::new(rustc)
         .arg("--version")

@@ -9,7 +9,7 @@
 //!
 //! loom knows threads, not interrupts: a nested writer is a call from a point of the outer one, as
 //! in `ring_buffer_interrupted.rs`, from each of them with `RTRACE_TEST_ALL=1`, else from one of
-//! five. It does not see the bytes of events either; their order is that
+//! seven. It does not see the bytes of events either; their order is that
 //! of the words that publish them, and the payload is compared. (Sub-buffers of one or two events,
 //! a ring of two.)
 
@@ -43,7 +43,7 @@ struct Interrupt {
 fn at_each_point(case: impl Fn(Option<Interrupt>)) {
     let stride = match std::env::var_os("RTRACE_TEST_ALL") {
         Some(_) => 1,
-        None => 5,
+        None => 7,
     };
     for point in (0..).step_by(stride) {
         let reached = std::sync::Arc::new(AtomicBool::new(false));
