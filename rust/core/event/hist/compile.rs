@@ -223,11 +223,11 @@ impl<'a, 'p> Parser<'a, 'p> {
         let refers = matches!(node.value, Value::Reference(_));
         let is_stack = purpose == Use::Value && node.form == Form::Stack;
         if bad && !refers || is_stack {
-            return self.refuse(Reason::BadModifier, text);
+            return self.refuse(Reason::BadModifier, until_cut(text));
         }
         // Its number is an address.
         if purpose == Use::Value && node.form == Form::Text && refers {
-            return self.refuse(Reason::InvalidTextOperand, text);
+            return self.refuse(Reason::InvalidTextOperand, until_cut(text));
         }
         Ok(id)
     }

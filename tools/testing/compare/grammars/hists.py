@@ -22,6 +22,8 @@ def left_out(text):
 def key(texts, event):
     """A field with a modifier."""
     name = any_field(texts, event)
+    if texts.chance(12):
+        name = f"{event.replace('/', '.')}.{name}"
     return name + texts.mostly(35, [""], [".hex", ".sym", ".sym-offset", ".log2", ".syscall", ".execname", ".buckets=10",
                                           ".buckets=" + texts.number(), ".stacktrace", ".usecs", ".percent", ".graph", ".", ".nosuch"])
 

@@ -2,6 +2,7 @@
 
 //! Compiles actions.
 
+use super::split::until_dot;
 use super::{Found, Parser, Result, Scope, Use};
 use crate::core::event::hist::action::{Action, Actions, Handler, Kind, Parameter};
 use crate::core::event::hist::description::{
@@ -128,7 +129,10 @@ impl<'a> Parser<'a, '_> {
         }
         for field in action.parameters() {
             let saved = self.of_field(field);
-            let saved = saved.inspect_err(|_| self.log.log(Reason::FieldVariableNotMade, field))?;
+            let saved = saved.inspect_err(|_| {
+                let seen = until_dot(field);
+                self.log.log(Reason::FieldVariableNotMade, seen);
+            })?;
             self.into.saved.push(saved).ok_or(Errno::Invalid)?;
         }
         Ok(Effect::Save)
@@ -138,7 +142,7 @@ impl<'a> Parser<'a, '_> {
     fn of_field(&mut self, name: &'a [u8]) -> Result<Variable> {
         let nodes = self.into.nodes.len();
         let id = self.atom(name, Use::Variable);
-        let id = id.inspect_err(|_| self.log.log(Reason::FieldNotParsed, name))?;
+        let id = id.inspect_err(|_| self.log.log(Reason::FieldNotParsed, until_dot(name)))?;
         let variable = match self.is_taken(name) {
             true => None,
             false => self.place(name, id),
@@ -147,7 +151,7 @@ impl<'a> Parser<'a, '_> {
             Some(variable) => Ok(variable),
             None => {
                 self.into.nodes.truncate(nodes);
-                self.refuse(Reason::VariableNotMade, name)
+                self.refuse(Reason::VariableNotMade, until_dot(name))
             }
         }
     }

@@ -3,7 +3,7 @@
 //! Expressions: the nodes that they become.
 
 use super::reference::is_reference;
-use super::split::{root_of, Split};
+use super::split::{root_of, until_cut, Split};
 use super::{Parser, Result, Use};
 use crate::core::event::hist::description::{Form, Modifier, Node, NodeId, Operator, Value};
 use crate::core::event::hist::error::{Errno, Reason};
@@ -96,7 +96,7 @@ impl<'a> Parser<'a, '_> {
         let node = self.into.node(id);
         let is_address = node.form != Form::Number && matches!(node.value, Value::Reference(_));
         if node.is_text() || is_address {
-            return self.refuse(Reason::InvalidTextOperand, text);
+            return self.refuse(Reason::InvalidTextOperand, until_cut(text));
         }
         Ok(id)
     }

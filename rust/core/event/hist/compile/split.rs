@@ -50,11 +50,7 @@ pub(super) fn until_cut(text: &[u8]) -> &[u8] {
                 let brace = part.iter().rposition(|c| *c == b')');
                 (MINUS.len(), brace.filter(|at| *at >= MINUS.len()))
             }
-            None => {
-                let mut dots = part.iter().enumerate().filter(|(_, c)| **c == b'.');
-                let first = dots.next();
-                (0, dots.next().and(first).map(|(at, _)| at))
-            }
+            None => (0, dot_of(part)),
         };
         let Some(cut) = cut else {
             break;
@@ -64,9 +60,29 @@ pub(super) fn until_cut(text: &[u8]) -> &[u8] {
     text.get(..end).unwrap_or(text)
 }
 
+/// Where C cuts a part without an operator: at the first of two dots or more.
+fn dot_of(part: &[u8]) -> Option<usize> {
+    let mut dots = part.iter().enumerate().filter(|(_, c)| **c == b'.');
+    let first = dots.next();
+    dots.next().and(first).map(|(at, _)| at)
+}
+
+/// [`until_cut`] of a text that C does not look for operators in.
+pub(super) fn until_dot(text: &[u8]) -> &[u8] {
+    let end = dot_of(text).unwrap_or(text.len());
+    text.get(..end).unwrap_or(text)
+}
+
 #[cfg(all(test, not(CONFIG_RTRACE)))]
 mod tests {
-    use super::until_cut;
+    use super::{until_cut, until_dot};
+
+    #[test]
+    fn dots() {
+        for (text, left) in [("a.b.c+d", "a"), ("a.b", "a.b"), ("a+b.c", "a+b.c"), ("", "")] {
+            assert_eq!(until_dot(text.as_bytes()), left.as_bytes(), "{text}");
+        }
+    }
 
     #[test]
     fn cuts() {

@@ -145,8 +145,8 @@ fn refused_actions() {
             &[
                 (VariableNotFound, "l"),
                 (FieldNotFound, "$l"),
-                (FieldNotParsed, "sys.own.$l"),
-                (FieldVariableNotMade, "sys.own.$l"),
+                (FieldNotParsed, "sys"),
+                (FieldVariableNotMade, "sys"),
             ],
         ),
         (

@@ -71,6 +71,17 @@ fn refusals() {
             Reason::BadModifier,
             Errno::Invalid,
         ),
+        // C has cut these at their first dot.
+        (
+            "hist:keys=^sys.own.u64:vals=sys.own.u8.log2",
+            Reason::BadModifier,
+            Errno::Invalid,
+        ),
+        (
+            "hist:keys=^sys.own.u64:x=-(sys.own.name)",
+            Reason::InvalidTextOperand,
+            Errno::Invalid,
+        ),
         (
             "hist:keys=u64:^taken=u8",
             Reason::DuplicateVariable,
