@@ -22,6 +22,13 @@ use kernel::sync::barrier::smp_mb;
 /// How long a sleeper trusts its mark, in jiffies.
 const LOOK_AGAIN: isize = if HZ < 8 { 1 } else { (HZ / 8) as isize };
 
+/// When a mark is left.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Marks {
+    Always,
+    UnlessReady,
+}
+
 impl Buffer {
     /// Sleeps until `cpu` has events that fill `percent` of it (0: any event), or any CPU has any
     /// (`None`), or the sleepers are woken ([`Buffer::wake_all`], [`Buffer::nudge`]). Task context.
@@ -48,7 +55,8 @@ impl Buffer {
         mut enough: impl FnMut() -> bool,
     ) -> Result {
         let queue = self.queue(cpu).ok_or(ENODEV)?;
-        queue.wait(LOOK_AGAIN, || self.is_ready(cpu, percent) || enough())
+        let ready = || self.is_ready(cpu, percent, Marks::UnlessReady);
+        queue.wait(LOOK_AGAIN, || ready() || enough())
     }
 
     /// Answers a poll of a file of this buffer: readable when [`Buffer::is_ready`]. Task context.
@@ -62,7 +70,13 @@ impl Buffer {
             return PollEvents::ERROR;
         };
         call.wait_on(queue);
-        let ready = || self.is_ready(cpu, percent);
+        // As in C, who polls for any event leaves a mark even if there are some: an edge-triggered
+        // poller asks once more while it reports those, and is told of the next then.
+        let marks = match (cpu, percent) {
+            (Some(_), 1..) => Marks::UnlessReady,
+            _ => Marks::Always,
+        };
+        let ready = || self.is_ready(cpu, percent, marks);
         // A poller does not look again by itself. So the writers' CPUs are interrupted: afterwards
         // they see the mark, or their commits are seen here. Those that are kept free of noise are
         // not, and the next event there wakes the poller at the latest, as in C.
@@ -82,9 +96,9 @@ impl Buffer {
         }
     }
 
-    /// Are there events as [`Buffer::wait`] means it? If not, their coming will wake the queue. Any
-    /// context but NMI.
-    fn is_ready(&self, cpu: Option<CpuId>, percent: u32) -> bool {
+    /// Are there events as [`Buffer::wait`] means it? Where a mark is left, the next ones will wake
+    /// the queue. Any context but NMI.
+    fn is_ready(&self, cpu: Option<CpuId>, percent: u32, marks: Marks) -> bool {
         // A share of all CPUs' memory means nothing to a reader of all.
         let percent = if cpu.is_some() { percent } else { 0 };
         let mut ready = false;
@@ -92,18 +106,18 @@ impl Buffer {
             .lanes()
             .filter(|lane| cpu.is_none_or(|cpu| cpu == lane.cpu))
         {
-            ready |= self.mark(lane, percent);
+            ready |= self.mark(lane, percent, marks);
         }
         ready
     }
 
     /// Leaves the mark, then looks: on the ring that is there both before and after.
-    fn mark(&self, lane: &Lane, percent: u32) -> bool {
+    fn mark(&self, lane: &Lane, percent: u32, marks: Marks) -> bool {
         loop {
             let (marked, enough) = self.with_ring(lane, |ring| {
                 let any = || ring.core.entries() != 0;
                 let enough = || any() && (percent == 0 || lane::filled(ring, percent));
-                let enough = enough() || {
+                let enough = marks == Marks::UnlessReady && enough() || {
                     lane.want(ring, percent);
                     enough()
                 };
