@@ -42,18 +42,15 @@ impl Registry {
 /// Hits the triggers of `file`; those that are only hit behind the entry are told by what they are.
 /// Any context.
 pub(crate) fn hit_triggers(file: &HotFile, entry: Option<&[u8]>) -> u32 {
-    file.triggers.with(|list| {
-        list.map_or(0, |list| {
-            list.sorts(list.hit(file, entry, &HitTime::unknown()))
-        })
-    })
+    file.triggers
+        .with(|list| list.map_or(0, |list| list.hit(file, entry, &HitTime::unknown())))
 }
 
 /// Hits those that [`hit_triggers`] has told. Any context.
 pub(crate) fn hit_triggers_after(file: &HotFile, sorts: u32) {
     file.triggers.with(|list| {
         if let Some(list) = list {
-            list.hit_after(file, list.after_of(sorts));
+            list.hit_after(file, sorts);
         }
     });
 }

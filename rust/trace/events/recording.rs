@@ -43,7 +43,7 @@ use crate::kernel::regs::Regs;
 use crate::kernel::trace_event::COMMON;
 use crate::kernel::trace_event::{flag, Reservation};
 use crate::trace::buffer::entry::{Context, CpuFlag, EntryMade};
-use crate::trace::buffer::HeldRing;
+use crate::trace::buffer::{Buffer, HeldRing};
 use core::ptr::{null_mut, NonNull};
 #[cfg(CONFIG_FTRACE_SYSCALLS)]
 pub(crate) use made::record_made;
@@ -273,11 +273,13 @@ fn reserve_held(stay: LentOff<'_>, file: &HotFile, at: &mut Reservation, length:
 }
 
 /// Whether the entry of a hit gets its place in the buffer before the triggers run.
-fn is_reserved_first(_stay: LentOff<'_>, file: &HotFile, flags: usize) -> bool {
+fn is_reserved_first(stay: LentOff<'_>, file: &HotFile, flags: usize) -> bool {
     flags & flag::TRIGGER_COND != 0 && flags & flag::SOFT_DISABLED == 0 && {
-        // SAFETY: preemption is off by `_stay`; the slot stays as long as the file.
+        // SAFETY: preemption is off by `stay`; the slot stays as long as the file.
         let triggers = unsafe { file.triggers.get() };
-        triggers.is_some_and(|list| list.follows_entry(flags & flag::FILTERED != 0))
+        triggers.is_some_and(|list| {
+            list.follows_entry(flags & flag::FILTERED != 0, || Scratch::is_used(stay))
+        })
     }
 }
 
@@ -393,6 +395,9 @@ unsafe fn commit_judged(stay: LentOff<'_>, file: &HotFile, at: &Reservation, jud
     // SAFETY: the mark says that the entry is in the buffer, so `reserve_held` has stored the ring. It
     // stays, as preemption is off since.
     let ring: Option<&HeldRing> = (!apart).then(|| unsafe { at.ring().as_ref() });
+    // As in C, a copy goes where it would have gone before a trigger took a snapshot.
+    let buffer = file.instance.buffer();
+    let copied_to = buffer.held_ring(&stay);
     let after = triggers.map_or(0, |list| match ring {
         None => list.hit(file, Some(entry), &HitTime::unknown()),
         Some(ring) => {
@@ -416,7 +421,7 @@ unsafe fn commit_judged(stay: LentOff<'_>, file: &HotFile, at: &Reservation, jud
     match ring.zip(NonNull::new(memory.wrapping_sub(header_of(length)))) {
         None => {
             if !rejected {
-                record_copy(stay, file, entry);
+                record_copy(buffer, copied_to, entry);
             }
             // SAFETY: by the mark `reserve` has taken it; the entry in it was copied, and triggers that
             // took more have given that back.
@@ -444,7 +449,7 @@ fn commit_done(
     context: Context,
     start: Option<Start<'_>>,
     triggers: Option<&TriggerList>,
-    after: u64,
+    after: u32,
 ) {
     if let Some(start) = start {
         follow(file, context, start);
@@ -454,11 +459,10 @@ fn commit_done(
     }
 }
 
-/// Records a copy of the complete `entry`. If there is no room, the ring buffer counts the loss.
+/// Records a copy of the complete `entry` on `ring`, which `buffer` has or had since preemption is off. If
+/// there is no room, the ring buffer counts the loss.
 #[inline(always)]
-fn record_copy(stay: LentOff<'_>, file: &HotFile, entry: &[u8]) {
-    let buffer = file.instance.buffer();
-    let ring = buffer.held_ring(&stay);
+fn record_copy(buffer: &Buffer, ring: &HeldRing, entry: &[u8]) {
     let event = match ring.try_reserve(entry.len()) {
         Attempt::Reserved(event) => Some(event),
         // SAFETY: `tried` is what `try_reserve` gave just now on this ring, in this context.

@@ -22,6 +22,7 @@ use core::ops::Deref;
 use kernel::new_mutex;
 use kernel::prelude::*;
 use kernel::str::CString;
+use kernel::sync::atomic::Atomic;
 use kernel::sync::{Arc, Mutex, MutexGuard, SetOnce};
 
 /// The systems of the events that patching hits; see [`Event::is_hit_by_patching`].
@@ -136,12 +137,18 @@ pub(crate) struct InstanceEvents {
     enabled: usize,
     /// Saves task names, with option `record-cmd`, while a file is enabled.
     saving: Option<Saving>,
+    timed: Arc<Atomic<u32>>,
 }
 
 impl InstanceEvents {
     /// The instance.
     pub(crate) fn instance(&self) -> &Arc<Instance> {
         &self.instance
+    }
+
+    /// How many histograms of it read times.
+    pub(super) fn timed(&self) -> &Arc<Atomic<u32>> {
+        &self.timed
     }
 
     /// The file of `event`, if there is one.
@@ -668,6 +675,7 @@ impl Registry {
                     has_unknown: false,
                     enabled: 0,
                     saving: None,
+                    timed: Arc::new(Atomic::new(0), GFP_KERNEL)?,
                 };
                 self.instances.push(new, GFP_KERNEL)?;
                 self.instances.len() - 1

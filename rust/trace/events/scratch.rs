@@ -75,6 +75,19 @@ impl Scratch {
         Some(place.entry.get().cast())
     }
 
+    /// Counts an entry elsewhere as one in this memory until the result is dropped: a hit inside of
+    /// that entry's hit is told by [`Scratch::is_used`]. Any context, if [`prepare`] was called.
+    pub(super) fn stand_for(stay: LentOff<'_>) -> Option<StoodFor<'_>> {
+        Self::take(stay, 0).map(|_| StoodFor(stay))
+    }
+
+    /// Whether the memory of this CPU holds an entry. Any context.
+    pub(super) fn is_used(_stay: LentOff<'_>) -> bool {
+        SCRATCH
+            .as_ref()
+            .is_some_and(|[first, ..]| first.this().used.load(Relaxed) != 0)
+    }
+
     /// Undoes a [`Scratch::take`].
     ///
     /// # Safety
@@ -88,5 +101,16 @@ impl Scratch {
             let used = &first.this().used;
             used.store(used.load(Relaxed).wrapping_sub(1), Relaxed);
         }
+    }
+}
+
+/// See [`Scratch::stand_for`].
+pub(super) struct StoodFor<'a>(LentOff<'a>);
+
+impl Drop for StoodFor<'_> {
+    fn drop(&mut self) {
+        // SAFETY: `stand_for` has taken it in this context, with preemption off since. Nobody uses
+        // the memory, and what hits inside have taken they have given back.
+        unsafe { Scratch::give_back(self.0) };
     }
 }

@@ -201,7 +201,13 @@ pub(crate) trait Trigger: Send + Sync {
     /// Undoes [`Trigger::attach`] after the trigger was removed. Task context, sleeps.
     fn detach(&self, _registry: &mut Registry, _instance: &Arc<Instance>) {}
 
-    /// It, if its file looks for triggers of its type. These are listed behind all others.
+    /// Whether it stands behind those that are not, in the order in which they came. Others stand
+    /// before those that came earlier.
+    fn is_last(&self) -> bool {
+        false
+    }
+
+    /// It, if its file looks for triggers of its type.
     fn as_any(&self) -> Option<&dyn Any> {
         None
     }
@@ -296,21 +302,25 @@ struct Listed {
     trigger: Arc<dyn Trigger>,
     /// Its filter, so that a hit need not ask the trigger.
     filter: Option<Arc<Filter>>,
+    /// Its [`Sort`] if it runs [after](Trigger::is_after) the entry, or 0.
+    after: u32,
 }
 
 /// The triggers of a file.
 pub(crate) struct TriggerList {
-    /// The newest first, and then the `hist` triggers, the oldest first.
+    /// In the order in which they run.
     triggers: KVec<Listed>,
     /// The filters of all triggers.
     filters: Joined,
     /// What all triggers and their filters need.
     needs: Needs,
+    /// See [`InstanceEvents::timed`](super::registry::InstanceEvents::timed).
+    timed: Arc<Atomic<u32>>,
 }
 
 impl TriggerList {
     /// Creates a list. Returns `ENOMEM` on failure.
-    fn new(triggers: KVec<Arc<dyn Trigger>>) -> Result<Self> {
+    fn new(triggers: KVec<Arc<dyn Trigger>>, timed: Arc<Atomic<u32>>) -> Result<Self> {
         let filters = triggers.iter().map(|trigger| {
             let filter = trigger.limits().filter.as_deref();
             filter.map_or(&[][..], Filter::plain_steps)
@@ -321,18 +331,28 @@ impl TriggerList {
         for trigger in triggers {
             let filter = trigger.limits().filter.clone();
             needs |= trigger.needs();
-            if filter.is_some() || trigger.is_after() {
+            let after = match trigger.is_after() {
+                true => trigger.key().sort as u32,
+                false => 0,
+            };
+            if filter.is_some() || after != 0 {
                 needs |= Needs::ENTRY;
             }
             if filter.as_ref().is_some_and(|filter| !filter.is_plain()) {
                 needs |= Needs::GENERAL;
             }
-            listed.push(Listed { trigger, filter }, GFP_KERNEL)?;
+            let one = Listed {
+                trigger,
+                filter,
+                after,
+            };
+            listed.push(one, GFP_KERNEL)?;
         }
         Ok(Self {
             triggers: listed,
             filters,
             needs,
+            timed,
         })
     }
 
@@ -341,11 +361,12 @@ impl TriggerList {
         self.triggers.iter().map(|listed| &listed.trigger)
     }
 
-    /// Whether the entry of a hit that is to be recorded is reserved before the triggers run;
-    /// `filtered` says that the event has a filter. As in C, a rejected entry is then reserved only
-    /// where its time is read.
-    pub(super) fn follows_entry(&self, filtered: bool) -> bool {
-        self.needs.any(Needs::PLACE) && (!filtered || self.needs.any(Needs::TIME))
+    /// Whether the entry of a hit that is to be recorded is reserved before the triggers run. As in
+    /// C, one that a filter may reject (`filtered`) is so where a histogram of the instance reads
+    /// times, and inside of another hit whose entry is [apart](super::scratch::Scratch).
+    #[inline]
+    pub(super) fn follows_entry(&self, filtered: bool, inside: impl FnOnce() -> bool) -> bool {
+        self.needs.any(Needs::PLACE) && (!filtered || self.timed.load(Relaxed) != 0 || inside())
     }
 
     /// The triggers of type `T`, the oldest first.
@@ -360,12 +381,12 @@ impl TriggerList {
         self.needs.any(Needs::ENTRY)
     }
 
-    /// Runs the triggers that do not run [after](Trigger::is_after) the entry. Returns those that
-    /// do, as bits. Any context.
-    pub(super) fn hit(&self, file: &HotFile, entry: Option<&[u8]>, time: &HitTime) -> u64 {
+    /// Runs the triggers that do not run [after](Trigger::is_after) the entry. Returns what those
+    /// are that do, as bits of C's `enum event_trigger_type`; there is one of each at most. Any
+    /// context.
+    pub(super) fn hit(&self, file: &HotFile, entry: Option<&[u8]>, time: &HitTime) -> u32 {
         let mut after = 0;
-        for (place, listed) in self.triggers.iter().enumerate() {
-            let trigger = &listed.trigger;
+        for listed in &self.triggers {
             let passes = match (&listed.filter, entry) {
                 (Some(filter), Some(entry)) => filter.passes(entry),
                 (Some(_), None) => false,
@@ -374,41 +395,23 @@ impl TriggerList {
             if !passes {
                 continue;
             }
-            if trigger.is_after() && entry.is_some() && place < u64::BITS as usize {
-                after |= 1 << place;
+            if listed.after != 0 && entry.is_some() {
+                after |= listed.after;
             } else {
-                trigger.hit(file, entry, time);
+                listed.trigger.hit(file, entry, time);
             }
         }
         after
     }
 
-    /// Runs the triggers of the bits `after`. Any context.
+    /// Runs those of `after` that run behind the entry; see [`TriggerList::hit`]. Any context.
     #[inline]
-    pub(super) fn hit_after(&self, file: &HotFile, after: u64) {
-        for (place, trigger) in self.placed() {
-            if after & 1 << place != 0 {
-                trigger.hit(file, None, &HitTime::unknown());
+    pub(super) fn hit_after(&self, file: &HotFile, after: u32) {
+        for listed in &self.triggers {
+            if listed.after & after != 0 {
+                listed.trigger.hit(file, None, &HitTime::unknown());
             }
         }
-    }
-
-    /// What the triggers of `after` are, as bits of C's `enum event_trigger_type`.
-    pub(super) fn sorts(&self, after: u64) -> u32 {
-        self.placed()
-            .filter(|(place, _)| after & 1 << place != 0)
-            .fold(0, |sorts, (_, trigger)| sorts | trigger.key().sort as u32)
-    }
-
-    /// The triggers behind the entry that are one of `sorts`; see [`TriggerList::sorts`].
-    pub(super) fn after_of(&self, sorts: u32) -> u64 {
-        self.placed()
-            .filter(|(_, trigger)| trigger.is_after() && trigger.key().sort as u32 & sorts != 0)
-            .fold(0, |after, (place, _)| after | 1 << place)
-    }
-
-    fn placed(&self) -> impl Iterator<Item = (usize, &Arc<dyn Trigger>)> {
-        self.all().enumerate().take(u64::BITS as usize)
     }
 
     /// The list without the trigger of `key`, and that trigger. `ENOMEM`.

@@ -154,7 +154,7 @@ fn hit_direct<const N: usize>(file: &HotFile, stay: PreemptOff, fill: impl Fn(&m
         // SAFETY: preemption is off by `stay`; the slot stays as long as the file.
         let triggers = unsafe { file.triggers.get() };
         // The list may have been replaced since it was looked at.
-        triggers.is_none_or(|list| list.hit_direct(file, &mut entry, || common(file)))
+        triggers.is_none_or(|list| list.hit_direct(stay.lend(), file, &mut entry, || common(file)))
     };
     if !done {
         drop(stay);

@@ -6,7 +6,9 @@
 //! entry run on it.
 
 use super::{HitTime, HotFile, Needs, TriggerList};
+use crate::kernel::context::LentOff;
 use crate::kernel::trace_event::flag;
+use crate::trace::events::scratch::Scratch;
 
 impl TriggerList {
     /// Whether no trigger needs the [general](Needs::GENERAL) case. Any context.
@@ -26,6 +28,7 @@ impl TriggerList {
     #[inline(always)]
     pub(in crate::trace::events) fn hit_direct<const N: usize>(
         &self,
+        stay: LentOff<'_>,
         file: &HotFile,
         entry: &mut [u8; N],
         common: impl FnOnce() -> u64,
@@ -42,6 +45,10 @@ impl TriggerList {
                 *fields = common().to_ne_bytes();
             }
         }
+        let _apart = match needs.any(Needs::ORDER) {
+            true => Scratch::stand_for(stay),
+            false => None,
+        };
         let time = HitTime::unknown();
         for listed in &self.triggers {
             let filter = listed.filter.as_ref();

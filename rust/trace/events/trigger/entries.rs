@@ -54,6 +54,10 @@ impl Trigger for Made {
         true
     }
 
+    fn is_last(&self) -> bool {
+        true
+    }
+
     fn show(&self, _out: &mut dyn Out) -> fmt::Result {
         Ok(())
     }

@@ -399,20 +399,34 @@ impl Trigger for HistTrigger {
         needs
     }
 
+    fn is_last(&self) -> bool {
+        true
+    }
+
     fn as_any(&self) -> Option<&dyn Any> {
         Some(self)
     }
 
-    fn attach(&self, _registry: &mut Registry, instance: &Arc<Instance>) -> Result {
-        match self.snapshot {
-            Some(_) => instance.own_snapshot(Noted::new(self)?),
-            None => Ok(()),
+    fn attach(&self, registry: &mut Registry, instance: &Arc<Instance>) -> Result {
+        if self.snapshot.is_some() {
+            instance.own_snapshot(Noted::new(self)?)?;
         }
+        if self.description.timestamps {
+            if let Some(at) = registry.of(instance) {
+                at.timed().fetch_add(1, Relaxed);
+            }
+        }
+        Ok(())
     }
 
     fn detach(&self, registry: &mut Registry, instance: &Arc<Instance>) {
         if self.snapshot.is_some() {
             let _ = instance.disown_snapshot();
+        }
+        if self.description.timestamps {
+            if let Some(at) = registry.of(instance) {
+                at.timed().fetch_sub(1, Relaxed);
+            }
         }
         if !self.histogram.referred.is_empty() {
             registry.remove_unread_hists();

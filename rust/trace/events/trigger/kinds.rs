@@ -8,6 +8,7 @@ use crate::core::format::Out;
 use crate::trace::instance::Instance;
 use core::fmt;
 use kernel::prelude::*;
+use kernel::sync::atomic::Atomic;
 use kernel::sync::Arc;
 
 /// All kinds, table by table, in the order in which `trigger` files list them.
@@ -32,11 +33,15 @@ fn kinds() -> impl Iterator<Item = &'static dyn Kind> {
 }
 
 /// The list of `triggers`. `None` if there are none. `ENOMEM`.
-fn list(triggers: KVec<Arc<dyn Trigger>>) -> Result<Option<Arc<TriggerList>>> {
+fn list(
+    triggers: KVec<Arc<dyn Trigger>>,
+    timed: Arc<Atomic<u32>>,
+) -> Result<Option<Arc<TriggerList>>> {
     if triggers.is_empty() {
         return Ok(None);
     }
-    Ok(Some(Arc::new(TriggerList::new(triggers)?, GFP_KERNEL)?))
+    let list = TriggerList::new(triggers, timed)?;
+    Ok(Some(Arc::new(list, GFP_KERNEL)?))
 }
 
 impl Registry {
@@ -60,8 +65,7 @@ impl Registry {
         kind.write(self, instance, event, &command)
     }
 
-    /// Adds a trigger: a `hist` trigger behind all others, others before them. Task context,
-    /// sleeps. `EEXIST` if there is one of its key; the errors of the trigger.
+    /// Adds a trigger, behind all others if it [is last](Trigger::is_last). Task context, sleeps. `EEXIST` if there is one of its key; the errors of the trigger.
     pub(super) fn add_trigger(
         &mut self,
         instance: &Arc<Instance>,
@@ -70,7 +74,7 @@ impl Registry {
     ) -> Result {
         let old = self.file_made(instance, event)?.triggers();
         let mut triggers = KVec::new();
-        let is_last = trigger.as_any().is_some();
+        let is_last = trigger.is_last();
         if !is_last {
             triggers.push(trigger.clone(), GFP_KERNEL)?;
         }
@@ -151,7 +155,7 @@ impl Registry {
         event: EventId,
         triggers: KVec<Arc<dyn Trigger>>,
     ) -> Result {
-        let list = list(triggers)?;
+        let list = list(triggers, self.of_made(instance)?.timed().clone())?;
         self.file_made(instance, event)?.set_triggers(list)
     }
 

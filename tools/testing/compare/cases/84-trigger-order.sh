@@ -123,6 +123,19 @@ run
 echo '!traceon' > $e/trigger
 echo '!stacktrace' > $e/trigger
 echo 0 > $e/enable
+echo "== a trigger that runs behind the entry, behind many others =="
+echo > trace
+echo 1 > tracing_on
+echo 1 > $e/enable
+echo traceoff > $e/trigger
+for event in $(ls events/syscalls | grep sys_exit_ | head -70); do echo enable_event:syscalls:$event; done >> $e/trigger
+/bin/true
+/bin/false
+sed -n 's/.*: sched_process_exec: filename=\([^ ]*\) .*/exact \1/p' trace
+grep -v '^#' $e/trigger | sed 's/:unlimited$//; s/^/!/' > /tmp/undo
+while read -r line; do echo "$line" >> $e/trigger; done < /tmp/undo
+cat $e/trigger
+echo 0 > $e/enable
 for trigger in enable_event disable_event; do
 	for limit in '' ':1' ' if common_pid > 0'; do
 		echo "== an event that a trigger of its own switches: $trigger$limit =="
@@ -137,4 +150,87 @@ for trigger in enable_event disable_event; do
 	done
 done
 echo 1 > tracing_on
+echo > trace
+echo "== event probes stand behind other triggers, in their order =="
+e=events/raw_syscalls/sys_enter
+n='s/.*: \(a\|b\|told\|sys_enter\): .*/exact \1/p'
+echo 'told long id' > synthetic_events
+echo 'e:g/a raw_syscalls/sys_enter id=$id:s64 if id == 110' > dynamic_events
+echo 'e:g/b raw_syscalls/sys_enter id=$id:s64 if id == 110' >> dynamic_events
+echo 'told long id' >> synthetic_events
+echo 1 > events/synthetic/told/enable
+for first in a b; do
+	for trigger in 'hist:keys=common_pid:x=id:onchange($x).told($x) if id == 110' 'traceon if id == 110' 'snapshot if id == 110'; do
+		for order in "probes trigger" "trigger probes"; do
+			echo "-- $order: $trigger"
+			for what in $order; do
+				case $what in
+				trigger) echo "$trigger" >> $e/trigger ;;
+				probes) echo 1 > events/g/$first/enable; echo 1 > events/g/enable ;;
+				esac
+			done
+			echo > trace
+			echo 2 > snapshot
+			case $trigger in traceon*) echo 0 > tracing_on ;; esac
+			calls
+			echo 1 > tracing_on
+			sed -n "$n" trace
+			echo "- snapshot"
+			sed -n "$n" snapshot
+			echo 0 > events/g/enable
+			echo "!$trigger" >> $e/trigger
+		done
+	done
+done
+echo 0 > snapshot
+echo '-:g/a' >> dynamic_events
+echo '-:g/b' >> dynamic_events
+echo "== a histogram of another event reads times =="
+t='hist:keys=common_timestamp'
+x=events/sched/sched_process_exec
+h='hist:keys=common_pid:x=id:onchange($x).told($x) if id == 110'
+for trigger in "$h" 'snapshot if id == 110' 'traceon if id == 110'; do
+	for timed in yes no; do
+		echo "-- $timed: $trigger"
+		[ $timed = no ] || echo "$t" > $x/trigger
+		echo "$trigger" > $e/trigger
+		echo 'id == 110' > $e/filter
+		echo > trace
+		echo 2 > snapshot
+		case $trigger in traceon*) echo 0 > tracing_on ;; esac
+		echo 1 > $e/enable
+		calls
+		echo 0 > $e/enable
+		echo 1 > tracing_on
+		sed -n "$n" trace
+		echo "- snapshot"
+		sed -n "$n" snapshot
+		echo 0 > $e/filter
+		echo "!$trigger" > $e/trigger
+		[ $timed = no ] || echo "!$t" > $x/trigger
+	done
+done
+echo 0 > snapshot
+echo "== a synthetic event with a filter and a histogram =="
+echo 'more long id' >> synthetic_events
+echo 1 > events/synthetic/more/enable
+echo "$h" > $e/trigger
+echo 'hist:keys=common_pid:y=id:onchange($y).more($y)' > events/synthetic/told/trigger
+for on in 0 1; do
+	for filter in 0 'id > 0'; do
+		echo "-- enabled $on, filter $filter"
+		echo "$filter" > events/synthetic/told/filter
+		echo > trace
+		echo $on > $e/enable
+		calls
+		echo 0 > $e/enable
+		sed -n 's/.*: \(told\|more\): .*/exact \1/p' trace
+	done
+done
+echo 0 > events/synthetic/told/filter
+echo '!hist:keys=common_pid:y=id:onchange($y).more($y)' > events/synthetic/told/trigger
+echo "!$h" > $e/trigger
+echo 0 > events/synthetic/enable
+echo '!more' >> synthetic_events
+echo '!told' >> synthetic_events
 echo > trace
