@@ -6,7 +6,7 @@ use super::super::control::{shown, Text};
 use super::node::{open_text_file, EventNode, EventPlace, TextFile};
 #[cfg(CONFIG_BPF_EVENTS)]
 use crate::kernel::bpf;
-use crate::kernel::fs::pseudo_fs::{OpenFlags, Opening};
+use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, ReadCall};
 use crate::trace::events::format;
 use crate::trace::events::registry::{self, Event};
 use core::fmt::Write;
@@ -41,7 +41,9 @@ pub(super) struct Id;
 
 impl EventNode<EventPlace> for Id {
     fn open(&'static self, at: &EventPlace, _how: &OpenFlags) -> Result<Opening> {
-        open_text_file(self, at)
+        let registry = registry::lock()?;
+        let event = registry.event(at.event).ok_or(ENODEV)?;
+        Opening::new(OpenId(event.registered().id()))
     }
 
     fn is_there(&self, event: &Event) -> bool {
@@ -53,11 +55,14 @@ impl EventNode<EventPlace> for Id {
     }
 }
 
-impl TextFile<EventPlace> for Id {
-    fn show(&self, at: &EventPlace, out: &mut Text) -> Result {
-        let registry = registry::lock()?;
-        let event = registry.event(at.event).ok_or(ENODEV)?;
-        shown(writeln!(out, "{}", event.registered().id()))
+/// `id`, open. As in C it can be read when the event has gone.
+struct OpenId(u16);
+
+impl OpenFile for OpenId {
+    fn read(&self, call: &mut ReadCall<'_>) -> Result<usize> {
+        let mut text = Text::new();
+        let result = shown(writeln!(text, "{}", self.0));
+        call.put_from(text.written_with(result)?)
     }
 }
 

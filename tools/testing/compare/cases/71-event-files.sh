@@ -135,3 +135,11 @@ for text in '!traceoff' '!stacktrace' '!snapshot' '!enable_event:irq:irq_handler
 done
 cat show_event_triggers set_event
 echo 0 > snapshot
+echo "== id of an event that has gone =="
+echo 'p:g/x vfs_read' >> kprobe_events
+id=$(cat events/g/x/id)
+exec 3< events/g/x/id 4< events/g/x/format
+echo '-:g/x' >> kprobe_events
+[ "$(cat <&3)" = "$id" ] && echo "the number"
+cat <&4 > /dev/null
+exec 3<&- 4<&-
