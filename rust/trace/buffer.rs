@@ -92,7 +92,7 @@ use ring::{Ring, Shape};
 ///
 /// Each pointer of `rings` came from `KBox::into_raw`, or is of a ring that lies in a region, and
 /// is in one place of one buffer. It changes places with the swap lock held. It is replaced while
-/// rings are kept (`kept`), with the resize mutex and the ring's reader lock held, and what it
+/// it is kept (`kept` of the buffer or of its lane), with the resize mutex and the ring's reader lock held, and what it
 /// pointed to goes after a grace period.
 #[pin_data(PinnedDrop)]
 pub(crate) struct Buffer {
@@ -104,7 +104,7 @@ pub(crate) struct Buffer {
     own_clock: OwnClock,
     on: Atomic<bool>,
     paused: Atomic<u32>,
-    /// How many need the rings to stay; see [`Buffer::keep_rings`].
+    /// How many need all rings to stay; see [`Buffer::keep_rings`].
     kept: Atomic<u32>,
     /// May the rings be swapped as far as the owner is concerned? Changes with the swap lock held;
     /// while not, it counts in `kept`.

@@ -238,7 +238,7 @@ impl Instance {
     /// Prepares both buffers for a CPU that comes online, or neither. Task context, sleeps. `ENOMEM`.
     pub(crate) fn prepare(&self, cpu: CpuId) -> Result {
         // A snapshot between the two would swap rings of different sizes.
-        let _rings = self.buffer.keep_rings();
+        let _ring = self.buffer.keep_rings_of(Some(cpu));
         let live = self.buffer.coming(cpu)?;
         let spare = self.snapshot.buffer().coming(cpu)?;
         live.take_in();

@@ -41,6 +41,8 @@ pub(super) struct Lane {
     pub(super) gone: Atomic<*mut Ring>,
     /// Non-consuming readers that must not see the ring replaced.
     pub(super) held: Atomic<u32>,
+    /// How many need this ring to stay; see [`Buffer::keep_rings_of`](super::Buffer::keep_rings_of).
+    pub(super) kept: Atomic<u32>,
     /// A page for the next reader of whole sub-buffers.
     pub(super) spare: RawLock<Option<Pages>>,
     /// One more than the least percentage that anybody waits for (0: any event); none waits: 0.
@@ -72,6 +74,7 @@ impl Lane {
                 disabled: Atomic::new(0),
                 gone: Atomic::new(core::ptr::null_mut()),
                 held: Atomic::new(0),
+                kept: Atomic::new(0),
                 spare: RawLock::new(None),
                 wanted: Atomic::new(0),
                 mapped: Atomic::new(false),
@@ -87,6 +90,11 @@ impl Lane {
     /// Whether it may record, as far as this CPU alone is concerned.
     pub(super) fn may_record(&self) -> bool {
         self.allowed.load(Relaxed) && self.disabled.load(Relaxed) == 0
+    }
+
+    /// Does anybody need its ring to stay? With the swap lock held.
+    pub(super) fn is_kept(&self) -> bool {
+        self.kept.load(Relaxed) != 0
     }
 
     /// Does a writer that looks for [`Lane::gone`] find its ring once `coming` is the lane's?

@@ -258,7 +258,7 @@ impl<'a> Part<'a> {
     pub(crate) fn reset(self) {
         let _no_change = hotplug::Hold::new();
         let sizes = self.buffer.sizes.lock();
-        let _rings = self.buffer.keep_rings();
+        let _rings = self.buffer.keep_rings_of(Some(self.lane.cpu));
         self.disable();
         wait_for_writers();
         self.buffer.empty(&sizes, Some(self.lane.cpu));

@@ -337,7 +337,7 @@ impl Coming<'_> {
         };
         let _sizes = self.buffer.sizes.lock();
         if let Some(ring) = self.ring {
-            let _rings = self.buffer.keep_rings();
+            let _ring = self.buffer.keep_rings_of(Some(lane.cpu));
             let old = self.buffer.replace(lane, ring);
             wait_for_writers();
             drop(old);

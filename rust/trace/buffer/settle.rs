@@ -62,6 +62,13 @@ impl Buffer {
         self.is_on() && self.paused.load(Relaxed) == 0
     }
 
+    /// Waits until it is not resized or emptied, and no CPU comes. Any of that may begin again at
+    /// once. Task context, sleeps.
+    pub(crate) fn await_rest(&self) {
+        let _no_change = hotplug::Hold::new();
+        drop(self.sizes.lock());
+    }
+
     /// Empties the buffer. Task context, sleeps.
     pub(crate) fn reset(&self) {
         let _no_change = hotplug::Hold::new();
@@ -72,7 +79,7 @@ impl Buffer {
         self.empty(&sizes, None);
     }
 
-    /// Empties; writers are out: rings are kept, and after that a pause and a grace period came
+    /// Empties; writers are out: the rings that it empties are kept, and after that a pause and a grace period came
     /// before, while no CPU could come up: the grace period does not wait for one that RCU does not
     /// watch yet. `_sizes` are of this buffer: no resize is under way.
     pub(super) fn empty(&self, _sizes: &Sizes, cpu: Option<CpuId>) {

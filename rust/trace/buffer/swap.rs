@@ -11,8 +11,9 @@
 //! ([`Buffer::swap_at_rest`]). One that is about to be, having found its ring, cannot be seen; it
 //! finds that ring again by [`Lane::gone`] if it is interrupted by a swap then.
 //!
-//! What empties or replaces rings relies on them to stay where they are, and keeps them meanwhile
-//! ([`Buffer::keep_rings`]).
+//! What empties or replaces rings relies on them to stay where they are, and keeps them meanwhile:
+//! all of a buffer ([`Buffer::keep_rings`]), or one ([`Buffer::keep_rings_of`]). A snapshot of all CPUs
+//! leaves out the latter.
 
 use super::lane::Lane;
 use super::ring::Ring;
@@ -30,13 +31,13 @@ use kernel::sync::barrier::smp_mb;
 static SWAPPING: RawLock<()> = RawLock::new(());
 
 impl Buffer {
-    /// Exchanges the rings of `cpu`, or of all CPUs, with those of `other`. Nothing is lost by it.
-    /// Any context but NMI; never sleeps.
+    /// Exchanges the rings of `cpu`, or of all CPUs but those that are emptied one by one, with
+    /// those of `other`. Nothing is lost by it. Any context but NMI; never sleeps.
     ///
     /// # Errors
     ///
-    /// `EBUSY` while one of the two is resized or emptied, and where two rings differ in shape;
-    /// nothing has changed then.
+    /// `EBUSY` while one of the two is resized or emptied, for `cpu` its part, and where two rings
+    /// differ in shape; nothing has changed then.
     pub(crate) fn swap(&self, other: &Self, cpu: Option<CpuId>) -> Result {
         let pairs = || {
             self.all_lanes()
@@ -45,13 +46,16 @@ impl Buffer {
         };
         {
             let _alone = SWAPPING.lock();
-            if self.kept.load(Relaxed) != 0 || other.kept.load(Relaxed) != 0 {
+            let all_stay = self.kept.load(Relaxed) != 0 || other.kept.load(Relaxed) != 0;
+            let stays = |lane: &Lane, twin: &Lane| lane.is_kept() || twin.is_kept();
+            if all_stay || cpu.is_some() && pairs().any(|(lane, twin)| stays(lane, twin)) {
                 return Err(EBUSY);
             }
-            if !pairs().all(|(lane, twin)| self.has_shape_of(lane, other, twin)) {
+            let swapped = || pairs().filter(|(lane, twin)| !stays(lane, twin));
+            if !swapped().all(|(lane, twin)| self.has_shape_of(lane, other, twin)) {
                 return Err(EBUSY);
             }
-            pairs().for_each(|(lane, twin)| self.swap_lane(lane, other, twin));
+            swapped().for_each(|(lane, twin)| self.swap_lane(lane, other, twin));
         }
         pairs().for_each(|(_, twin)| twin.wake_waiters());
         Ok(())
@@ -88,7 +92,8 @@ impl Buffer {
         if !records(self, lane) || !records(other, twin) {
             return Err(EAGAIN);
         }
-        if self.kept.load(Relaxed) != 0 || other.kept.load(Relaxed) != 0 {
+        let stays = |buffer: &Self, lane: &Lane| buffer.kept.load(Relaxed) != 0 || lane.is_kept();
+        if stays(self, lane) || stays(other, twin) {
             return Err(EBUSY);
         }
         // Only an interrupt can come between a writer's two looks.
@@ -155,6 +160,20 @@ impl Buffer {
         Kept(self)
     }
 
+    /// [`Buffer::keep_rings`] for the ring of `cpu` alone, or for all.
+    pub(crate) fn keep_rings_of(&self, cpu: Option<CpuId>) -> KeptOf<'_> {
+        match cpu.and_then(|cpu| self.any_lane(cpu)) {
+            None => KeptOf::All {
+                _kept: self.keep_rings(),
+            },
+            Some(lane) => {
+                let _alone = SWAPPING.lock();
+                lane.kept.fetch_add(1, Relaxed);
+                KeptOf::One(lane)
+            }
+        }
+    }
+
     /// Undoes one [`Buffer::keep_rings`] whose result was forgotten.
     ///
     /// # Safety
@@ -189,7 +208,7 @@ impl Buffer {
     pub(crate) fn clear_spare(&self, cpu: Option<CpuId>) {
         let _no_change = hotplug::Hold::new();
         let sizes = self.sizes.lock();
-        let _rings = self.keep_rings();
+        let _rings = self.keep_rings_of(cpu);
         wait_for_writers();
         self.empty(&sizes, cpu);
     }
@@ -202,5 +221,20 @@ pub(crate) struct Kept<'a>(&'a Buffer);
 impl Drop for Kept<'_> {
     fn drop(&mut self) {
         self.0.kept.fetch_sub(1, Relaxed);
+    }
+}
+
+/// One ring, or all, stay; see [`Buffer::keep_rings_of`].
+#[must_use = "rings can be exchanged once this is dropped"]
+pub(crate) enum KeptOf<'a> {
+    All { _kept: Kept<'a> },
+    One(&'a Lane),
+}
+
+impl Drop for KeptOf<'_> {
+    fn drop(&mut self) {
+        if let Self::One(lane) = self {
+            lane.kept.fetch_sub(1, Relaxed);
+        }
     }
 }

@@ -237,10 +237,12 @@ impl Latency {
         if live.is_paused() {
             return;
         }
+        // The swap fails while a buffer is cleared or resized. As in C, the data of the latency of one
+        // CPU is recorded anyway. That of all CPUs always has its trace.
+        if instance.snapshot().take(live, cpu).is_err() && cpu.is_none() {
+            return;
+        }
         self.set_longest(found.latency);
-        // The swap fails while a buffer is cleared or resized. The data of the latency is recorded
-        // anyway.
-        let _ = instance.snapshot().take(live, cpu);
         instance.snapshot().buffer().set_time_start(found.since);
         *self.worst.lock() = Worst {
             cpu: found.cpu.as_u32(),

@@ -35,6 +35,9 @@ use kernel::prelude::*;
 use kernel::sync::atomic::{ordering::Full, Atomic, Relaxed};
 use kernel::sync::Arc;
 
+/// How many times in a row a snapshot waits for a buffer to be cleared or resized.
+const CLEARS: usize = 100;
+
 /// The spare buffer of an instance, and its users.
 #[pin_data]
 pub(crate) struct Snapshot {
@@ -225,7 +228,7 @@ impl Snapshot {
                     self.spare.shape_like(live, cpu)?;
                 }
                 self.arm(live)?;
-                let taken = take_here(instance, cpu);
+                let taken = take_at_rest(instance, cpu);
                 self.disarm();
                 taken?;
             }
@@ -247,6 +250,21 @@ fn take_here(instance: &Instance, cpu: Option<CpuId>) -> Result {
     #[cfg(CONFIG_TRACER_MAX_TRACE)]
     instance.latency()?.note_snapshot();
     Ok(())
+}
+
+/// [`take_here`] in task context: sleeps until neither buffer is cleared, as often as that is in the
+/// way.
+fn take_at_rest(instance: &Instance, cpu: Option<CpuId>) -> Result {
+    for _ in 0..CLEARS {
+        match take_here(instance, cpu) {
+            Err(error) if error == EBUSY => {
+                instance.buffer().await_rest();
+                instance.snapshot().buffer().await_rest();
+            }
+            result => return result,
+        }
+    }
+    take_here(instance, cpu)
 }
 
 /// A user that may take snapshots of an instance at any time. Dropping it disarms the snapshot.
@@ -288,8 +306,8 @@ pub(crate) struct SnapshotRefused;
 pub(crate) fn take_or_report(instance: &Instance) {
     let snapshot = instance.snapshot();
     if !refusal(instance) && !snapshot.has_owner() {
-        // `EBUSY` means that a buffer is being cleared or resized; the events are dropped anyway
-        // then.
+        // `EBUSY` means that a whole buffer is being cleared or resized: there is nothing to keep,
+        // and during a resize C ignores it, too.
         let _ = take_here(instance, None);
     }
 }
