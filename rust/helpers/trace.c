@@ -187,9 +187,22 @@ __rust_helper void *rust_helper_page_address(struct page *page)
 	return page_address(page);
 }
 
-__rust_helper void rust_helper_rtrace_wake_up_pollfree(struct wait_queue_head *queue)
+/*
+ * Takes out who polls, and says whether there was anybody: such a one looks at the queue once more, under RCU. A queue that
+ * is empty with its lock held is nobody's any more.
+ */
+__rust_helper bool rust_helper_rtrace_wake_up_pollfree(struct wait_queue_head *queue)
 {
+	unsigned long flags;
+	bool any;
+
+	spin_lock_irqsave(&queue->lock, flags);
+	any = waitqueue_active(queue);
+	spin_unlock_irqrestore(&queue->lock, flags);
+	if (!any)
+		return false;
 	wake_up_pollfree(queue);
+	return true;
 }
 
 /* Has the OOM killer take this task first, if it is one of a user; says whether that is new. */

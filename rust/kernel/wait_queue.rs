@@ -94,9 +94,11 @@ impl PinnedDrop for WaitQueue {
         let head = self.head.get();
         // SAFETY: the queue is initialised. Nobody sleeps there, as sleepers refer to it; but who
         // polls a file may be in it.
-        unsafe { bindings::rtrace_wake_up_pollfree(head) };
+        let had_pollers = unsafe { bindings::rtrace_wake_up_pollfree(head) };
         // Such a one looks at the queue once more under RCU. Queues go in task context, where
-        // waiting is allowed.
-        rcu::synchronize_rcu();
+        // waiting is allowed. A buffer has a queue for each CPU, so without pollers it does not wait.
+        if had_pollers {
+            rcu::synchronize_rcu();
+        }
     }
 }
