@@ -18,12 +18,17 @@ use super::cursor::{Ahead, Cursor, Head, Room, Source};
 use super::source::Consume;
 use super::{header, line, Record, Style, LINE_ROOM};
 use crate::core::format::{LineBuf, Out};
-use crate::kernel::context::with_interrupts_off;
+use crate::kernel::context::{with_interrupts_off, PreemptOff};
 use crate::kernel::try_lock::TryLock;
 use crate::kernel::{printk, watchdog};
 use crate::trace::instance::{list, Instance};
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
+use kernel::sync::atomic::{Atomic, Relaxed};
+use kernel::time::{delay::fsleep, Delta};
+
+/// Bytes of an event that there is always room for.
+const SHORT: usize = 4096;
 
 /// The CPUs whose buffers are dumped.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -48,7 +53,7 @@ pub(super) struct Scratch {
 /// The memory for one event.
 pub(super) struct Payload {
     /// For the sub-buffers of boot.
-    short: [u8; 4096],
+    short: [u8; SHORT],
     /// For larger sub-buffers. Empty until there is one.
     long: KVVec<u8>,
 }
@@ -74,31 +79,41 @@ impl Room for Payload {
     }
 }
 
-/// Makes room for events of sub-buffers of `size` bytes. Dumps leave longer events out. Task context,
-/// may sleep.
-///
-/// # Errors
-///
-/// `ENOMEM`; `EBUSY` during a dump.
+/// Makes room for events of sub-buffers of `size` bytes. Dumps leave longer events out. Waits for a
+/// dump that is under way. Task context, sleeps. `ENOMEM`.
 pub(crate) fn make_room(size: usize) -> Result {
-    let is_enough = |payload: &Payload| payload.bytes().len() >= size;
-    if is_enough(&SCRATCH.try_take().ok_or(EBUSY)?.record) {
+    if ROOM.load(Relaxed) >= size {
         return Ok(());
     }
     let mut new = KVVec::from_elem(0, size, GFP_KERNEL)?;
-    let mut scratch = SCRATCH.try_take().ok_or(EBUSY)?;
-    if !is_enough(&scratch.record) {
-        core::mem::swap(&mut scratch.record.long, &mut new);
+    while !put_room(&mut new) {
+        fsleep(Delta::from_millis(10));
     }
-    drop(scratch);
-    drop(new);
     Ok(())
 }
+
+/// Puts `new` in place if it is longer, and gives what was there. Says whether it could: no dump is
+/// under way.
+fn put_room(new: &mut KVVec<u8>) -> bool {
+    // A dump that finds the scratch memory taken is given up. So it is not taken for long.
+    let _short = PreemptOff::new();
+    let Some(mut scratch) = SCRATCH.try_take() else {
+        return false;
+    };
+    if scratch.record.bytes().len() < new.len() {
+        ROOM.store(new.len(), Relaxed);
+        core::mem::swap(&mut scratch.record.long, new);
+    }
+    true
+}
+
+/// The least room that there is for an event, in bytes.
+static ROOM: Atomic<usize> = Atomic::new(SHORT);
 
 pub(super) static SCRATCH: TryLock<Scratch> = TryLock::new(Scratch {
     line: [0; LINE_ROOM],
     record: Payload {
-        short: [0; 4096],
+        short: [0; SHORT],
         long: KVVec::new(),
     },
 });
