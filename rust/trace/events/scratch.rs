@@ -75,10 +75,19 @@ impl Scratch {
         Some(place.entry.get().cast())
     }
 
-    /// Counts an entry elsewhere as one in this memory until the result is dropped: a hit inside of
-    /// that entry's hit is told by [`Scratch::is_used`]. Any context, if [`prepare`] was called.
-    pub(super) fn stand_for(stay: LentOff<'_>) -> Option<StoodFor<'_>> {
-        Self::take(stay, 0).map(|_| StoodFor(stay))
+    /// Calls `f` with an entry that is elsewhere counted as one in this memory: a hit inside of that
+    /// entry's hit is told by [`Scratch::is_used`]. Any context.
+    #[inline(always)]
+    pub(super) fn stand_for(_stay: LentOff<'_>, f: impl FnOnce()) {
+        let used = SCRATCH.as_ref().map(|[first, ..]| &first.this().used);
+        let add = |more: u32| {
+            if let Some(used) = used {
+                used.store(used.load(Relaxed).wrapping_add(more), Relaxed);
+            }
+        };
+        add(1);
+        f();
+        add(1_u32.wrapping_neg());
     }
 
     /// Whether the memory of this CPU holds an entry. Any context.
@@ -101,16 +110,5 @@ impl Scratch {
             let used = &first.this().used;
             used.store(used.load(Relaxed).wrapping_sub(1), Relaxed);
         }
-    }
-}
-
-/// See [`Scratch::stand_for`].
-pub(super) struct StoodFor<'a>(LentOff<'a>);
-
-impl Drop for StoodFor<'_> {
-    fn drop(&mut self) {
-        // SAFETY: `stand_for` has taken it in this context, with preemption off since. Nobody uses
-        // the memory, and what hits inside have taken they have given back.
-        unsafe { Scratch::give_back(self.0) };
     }
 }

@@ -35,9 +35,9 @@ impl TriggerList {
     ) -> bool {
         let needs = self.needs;
         let is_recorded = || file.flags() & flag::SOFT_DISABLED == 0;
+        let is_placed = needs.any(Needs::GENERAL | Needs::PLACE);
         // Mostly it needs neither, and the first look is the only one.
-        if needs.any(Needs::GENERAL | Needs::PLACE) && (needs.any(Needs::GENERAL) || is_recorded())
-        {
+        if is_placed && (needs.any(Needs::GENERAL) || is_recorded()) {
             return false;
         }
         if needs.any(Needs::COMMON) {
@@ -45,10 +45,15 @@ impl TriggerList {
                 *fields = common().to_ne_bytes();
             }
         }
-        let _apart = match needs.any(Needs::ORDER) {
-            true => Scratch::stand_for(stay),
-            false => None,
-        };
+        match is_placed && needs.any(Needs::ORDER) {
+            true => self.hit_apart(stay, file, entry),
+            false => self.hit_plain(file, entry),
+        }
+        true
+    }
+
+    #[inline(always)]
+    fn hit_plain(&self, file: &HotFile, entry: &[u8]) {
         let time = HitTime::unknown();
         for listed in &self.triggers {
             let filter = listed.filter.as_ref();
@@ -56,7 +61,12 @@ impl TriggerList {
                 listed.trigger.hit(file, Some(entry), &time);
             }
         }
-        true
+    }
+
+    /// [`TriggerList::hit_plain`] where events may be hit inside: the entry is not in the buffer.
+    #[inline(never)]
+    fn hit_apart(&self, stay: LentOff<'_>, file: &HotFile, entry: &[u8]) {
+        Scratch::stand_for(stay, || self.hit_plain(file, entry));
     }
 
     /// Whether the filters of all triggers reject `entry`, see [`Joined::reject`](super::Joined::reject).
