@@ -392,10 +392,12 @@ impl Program {
             return;
         };
         let found = self.find(number, source);
-        let Some(count) = self.count else {
+        let count = self.count.unwrap_or(1);
+        if count == 1 {
             let address = found.map(|found| found.value.wrapping_add_signed(offset.into()));
             return f(address);
-        };
+        }
+        // As in C, nothing is found where no step reads the addresses.
         let last = self.steps().last();
         for at in 0..u64::from(count) {
             let address = match (&found, last) {
