@@ -85,8 +85,10 @@ impl<'a> Definition<'a> {
     ///
     /// Only the errors of `out`.
     pub fn write_name(&self, out: &mut dyn Out) -> fmt::Result {
+        let mut room = NAME_ROOM.wrapping_sub(1);
         if self.is_tracepoint && self.target.first().is_some_and(u8::is_ascii_digit) {
             out.bytes(b"_")?;
+            room = room.wrapping_sub(1);
         }
         let behind: &[u8] = match (self.is_tracepoint, self.is_return) {
             (true, _) => b"",
@@ -95,7 +97,7 @@ impl<'a> Definition<'a> {
         };
         let is_path = is_path(self.target);
         let bytes = self.target.iter().chain(behind);
-        for (at, byte) in bytes.take(NAME_ROOM.wrapping_sub(1)).enumerate() {
+        for (at, byte) in bytes.take(room).enumerate() {
             // C leaves the first one as it is.
             let byte = match at {
                 0 if !is_path => *byte,

@@ -424,6 +424,11 @@ fn functions() {
     assert_eq!(name("f *vfs_r?a[d]"), "*vfs_r?a[d]__entry");
     assert_eq!(name("f <a::B<[u8]>>::c*"), "_a__B__u8_____c___entry");
     assert_eq!(name("t 9p_msg"), "_9p_msg");
+    // A name has at most 63 bytes, with what is put in front.
+    let digit: &'static str = std::format!("t 9{}", "p".repeat(80)).leak();
+    assert_eq!(name(digit), std::format!("_9{}", "p".repeat(61)));
+    let letter: &'static str = std::format!("t {}", "p".repeat(80)).leak();
+    assert_eq!(name(letter), "p".repeat(63));
     assert_eq!(parse("p vfs_read"), Err(DefinitionError::OtherKind));
     assert_eq!(parse("f"), Err(DefinitionError::OtherKind));
     for (line, reason, word, offset) in [
