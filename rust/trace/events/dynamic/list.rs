@@ -169,7 +169,7 @@ pub(crate) fn command(text: &[u8], kind: Option<&dyn Kind>) -> Result {
 
 impl List {
     /// All of them.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &dyn Dynamic> {
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &dyn Dynamic> {
         self.all.iter().map(|dynamic| &**dynamic)
     }
 
@@ -184,7 +184,7 @@ impl List {
     }
 
     /// Those of one type.
-    pub(crate) fn of<T: 'static>(&self) -> impl Iterator<Item = &T> {
+    pub(crate) fn of<T: 'static>(&self) -> impl DoubleEndedIterator<Item = &T> {
         self.iter().filter_map(|any| any.as_any().downcast_ref())
     }
 

@@ -490,7 +490,7 @@ fn shared_of(definition: &Definition<'_>, sort: Sort) -> Result<Shared> {
     })
 }
 
-/// Removes all events called `name` in definitions. Task context, sleeps.
+/// Removes the events called `name` in definitions, from the newest on. Task context, sleeps.
 ///
 /// # Errors
 ///
@@ -515,8 +515,8 @@ fn reap() {
     }
 }
 
-/// Removes the events that `goes` accepts, up to one that it gives an error for. Says how many. Task
-/// context, sleeps. `ENOMEM`.
+/// Removes the events that `goes` accepts, from the newest on, as in C, and up to one that it gives an
+/// error for. Says how many. Task context, sleeps. `ENOMEM`.
 fn remove_all(goes: impl Fn(&User) -> Result<bool>) -> Result<usize> {
     let mut count = 0_usize;
     loop {
@@ -528,15 +528,14 @@ fn remove_all(goes: impl Fn(&User) -> Result<bool>) -> Result<usize> {
     }
 }
 
-/// [`remove_all`] of the oldest [`MOST_RETIRED`] of them. Readers are waited for once, with the locks
+/// [`remove_all`] of the newest [`MOST_RETIRED`] of them. Readers are waited for once, with the locks
 /// held: a program may leave thousands of events behind.
 fn remove_some(goes: impl Fn(&User) -> Result<bool>) -> Result<usize> {
     let mut list = list::lock()?;
     let mut registry = registry::lock()?;
-    // The list's order is that of the ids.
     let mut ids = KVec::new();
     let mut result = Ok(());
-    for user in list.of::<User>() {
+    for user in list.of::<User>().rev() {
         match goes(user) {
             Ok(true) => ids.push(user.id, GFP_KERNEL)?,
             Ok(false) => {}
@@ -565,6 +564,8 @@ pub(crate) fn write_status(out: &mut dyn Out) -> Result {
     let mut write = || {
         for User { event, .. } in list.of::<User>() {
             out.bytes(&event.shared.own_name)?;
+    // The list's order is that of the ids.
+    ids.reverse();
             if event.is_wanted() {
                 out.bytes(b" # Used by")?;
                 if event.event.is_for_files() {

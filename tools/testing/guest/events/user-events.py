@@ -257,6 +257,7 @@ def persistent(at):
     fd = data()
     delete(fd, b"many")
     check("none is left", active([]))
+    newest_first(at)
     was = read("/proc/sys/kernel/user_events_max")
     put("/proc/sys/kernel/user_events_max", b"1")
     register(fd, b"first", at)
@@ -265,6 +266,27 @@ def persistent(at):
     unregister(fd, at)
     os.close(fd)
     until("none is left", lambda: active([]))
+
+
+def newest_first(at):
+    """Those of one name are removed from the newest on, up to one that is used."""
+    for used in range(3):
+        fds = [data(), data()]
+        for number in range(3):
+            fd = fds[number == used]
+            register(fd, f"many u32 a{number}".encode(), at, bit=number, flags=MULTI | PERSIST)
+            unregister(fd, at, bit=number)
+        os.close(fds[0])
+        time.sleep(0.5)  # C gives back what a bit held after a while.
+        names = sorted(listed(), key=lambda name: int(name.split(".")[1], 16))
+        check(f"three of a name: {names}", len(names) == 3)
+        check("one is used", fails(errno.EBUSY, delete, fds[1], b"many"))
+        check(f"older ones stay, and the used one: {used} of {names}, {listed()}", active(names[:used + 1]))
+        os.close(fds[1])
+        fd = data()
+        delete(fd, b"many")
+        check("none is left", active([]))
+        os.close(fd)
 
 
 def processes(at):
