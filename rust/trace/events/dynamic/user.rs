@@ -11,7 +11,7 @@
 
 pub(crate) mod enablers;
 
-use super::list::{self, Dynamic, Kind as EventKind};
+use super::list::{self, Dynamic, Kind as EventKind, List};
 use crate::core::event::field::Kind as FieldKind;
 use crate::core::event::probe::command::Removal;
 use crate::core::event::user::command::{same_fields, Definition, Field as FieldOf, Invalid};
@@ -44,7 +44,8 @@ const SYSTEM: &[u8] = b"user_events";
 const SYSTEM_MULTI: &[u8] = b"user_events_multi";
 
 /// The memory of an event is charged to who registers it: there may be many. Its places in the lists of
-/// all events are not: those lists grow for whoever comes next, and stay when the event goes.
+/// all events are not: those lists grow for whoever comes next, and stay when the event goes. Nobody
+/// waits for a lock while it is allocated: the program's group may have to have memory freed first.
 const MEMORY: Flags = GFP_KERNEL_ACCOUNT;
 
 /// Which events a program asks for.
@@ -56,8 +57,7 @@ pub(crate) struct Sort {
     pub(crate) is_multi: bool,
 }
 
-/// The number in the name of the next event whose name others may have. Changed under the list's
-/// lock.
+/// The number in the name of the next event whose name others may have.
 static NEXT_MULTI: Atomic<u64> = Atomic::new(0);
 /// Removes events without users.
 static REAPER: SetOnce<Arc<Deferred>> = SetOnce::new();
@@ -399,6 +399,29 @@ impl EventKind for Users {
     }
 }
 
+/// The event of `definition`, if there is one, and how many events there are.
+///
+/// # Errors
+///
+/// `EADDRINUSE` if it has other fields, and must not.
+fn find(list: &List, definition: &Definition<'_>, sort: Sort) -> Result<(Option<Held>, u32)> {
+    let mut count = 0_u32;
+    for known in list.of::<User>() {
+        count = count.saturating_add(1);
+        let shared = &known.event.shared;
+        if shared.sort.is_multi != sort.is_multi || shared.name.as_slice() != definition.name {
+            continue;
+        }
+        if same_fields(shared.fields(), definition.words()) {
+            return Ok((Some(Held::new(&known.event)), count));
+        }
+        if !sort.is_multi {
+            return Err(EADDRINUSE);
+        }
+    }
+    Ok((None, count))
+}
+
 /// The event of the definition in `text`, which is made if there is none. Task context, sleeps.
 ///
 /// # Errors
@@ -411,28 +434,12 @@ pub(crate) fn find_or_make(text: &[u8], sort: Sort) -> Result<Held> {
     if sort.persists && !may_persist() {
         return Err(EPERM);
     }
-    let mut list = list::lock()?;
-    let is_namesake = |known: &&User| {
-        let shared = &known.event.shared;
-        shared.sort.is_multi == sort.is_multi && shared.name.as_slice() == definition.name
-    };
-    let mut count = 0_u32;
-    for known in list.of::<User>() {
-        count = count.saturating_add(1);
-        if !is_namesake(&known) {
-            continue;
-        }
-        if same_fields(known.event.shared.fields(), definition.words()) {
-            return Ok(Held::new(&known.event));
-        }
-        if !sort.is_multi {
-            return Err(EADDRINUSE);
-        }
+    let (known, _) = find(&*list::lock()?, &definition, sort)?;
+    if let Some(held) = known {
+        return Ok(held);
     }
+    // All that is charged is allocated without the locks.
     let shared = Arc::new(shared_of(&definition, sort)?, MEMORY)?;
-    if count >= max_events() {
-        return Err(EMFILE);
-    }
     let ops = KBox::new(SharedOps(shared.clone()), MEMORY)?;
     let event = Event {
         // BPF programs can be at it.
@@ -442,6 +449,15 @@ pub(crate) fn find_or_make(text: &[u8], sort: Sort) -> Result<Held> {
     let event = Arc::new(event, MEMORY)?;
     // There is memory for what knows the event before it is known.
     let room = KBox::<User>::new_uninit(MEMORY)?;
+    let mut list = list::lock()?;
+    // Another task may have made it meanwhile.
+    let (known, count) = find(&list, &definition, sort)?;
+    if let Some(held) = known {
+        return Ok(held);
+    }
+    if count >= max_events() {
+        return Err(EMFILE);
+    }
     list.reserve()?;
     let mut registry = registry::lock()?;
     // As in C, an event of another kind may have the name. The directory is that of the older one.
@@ -548,6 +564,8 @@ fn remove_some(goes: impl Fn(&User) -> Result<bool>) -> Result<usize> {
             break;
         }
     }
+    // The list's order is that of the ids.
+    ids.reverse();
     if !ids.is_empty() {
         list.end_together(&ids, &mut registry)?;
     }
@@ -564,8 +582,6 @@ pub(crate) fn write_status(out: &mut dyn Out) -> Result {
     let mut write = || {
         for User { event, .. } in list.of::<User>() {
             out.bytes(&event.shared.own_name)?;
-    // The list's order is that of the ids.
-    ids.reverse();
             if event.is_wanted() {
                 out.bytes(b" # Used by")?;
                 if event.event.is_for_files() {

@@ -289,6 +289,52 @@ def newest_first(at):
         os.close(fd)
 
 
+def without_locks(at):
+    """Memory that a program's group has to have free is made so without the locks that others wait for."""
+    def traced():
+        own = data()
+
+        def registers(numbers):
+            for number in numbers:
+                register(own, f"locks{number} u32 a; u8 b".encode(), at, bit=number, size=8, flags=number % 2 * MULTI)
+
+        # The file has room for 56 then.
+        registers(range(25))
+        for name in ("set_ftrace_pid", "set_event_pid"):
+            put(name, str(os.getpid()).encode())
+        put("set_ftrace_filter", b"mutex_*lock")
+        put("trace", b"")
+        put("current_tracer", b"function")
+        enable(True, "kmalloc", "kmem")
+        registers(range(25, 55))
+        put("trace_marker", b"forks")
+        os.waitpid(child(lambda: 0), 0)
+        put("tracing_on", b"0")
+
+    check("traced", status(child(traced), 60) == 0)
+    lines = read("trace").splitlines()
+    enable(False, "kmalloc", "kmem")
+    put("current_tracer", b"nop")
+    for name in ("set_ftrace_filter", "set_ftrace_pid", "set_event_pid"):
+        put(name, b"\n")
+    # In C others wait for a lock of registrations, and none for a fork.
+    held, may_hold, locks, forks, seen = 0, int(not OURS), 0, 0, [0, 0]
+    for line in lines:
+        if ": mutex_lock " in line:
+            held, locks = held + 1, locks + 1
+        elif ": mutex_unlock " in line:
+            held = max(held - 1, 0)
+        elif "tracing_mark_write: forks" in line:
+            held, may_hold, forks = 0, 0, 1
+        elif " kmalloc: " in line and ("GFP_KERNEL_ACCOUNT" in line or "GFP_KERNEL|__GFP_ACCOUNT" in line):
+            seen[forks] += 1
+            check(f"{held} locks: {line}", held <= may_hold)
+    put("trace", b"")
+    put("tracing_on", b"1")
+    check(f"{locks} locks, charged {seen}", locks > 60 and seen[0] > 100 and seen[1] > 0)
+    until("none is left", lambda: active([]))
+
+
 def processes(at):
     """Children have the bits, too; the dead have none."""
     fd = data()
@@ -580,7 +626,7 @@ def main():
     at = LIBC.mmap(None, 64 * PAGE, 3, 0x22, -1, 0)
     LIBC.mprotect(at + PAGE, 63 * PAGE, 0)
     put("trace", b"")
-    for part in (bad_requests, writes, nobody_looks, persistent, processes, pages, entries_stay, left_behind, charged):
+    for part in (bad_requests, writes, nobody_looks, persistent, without_locks, processes, pages, entries_stay, left_behind, charged):
         print(part.__name__, flush=True)
         part(at)
     print(checks(), "checks")

@@ -11,7 +11,8 @@
 //! have taken it away, or have died.
 //!
 //! A program may ask for as many bits as it likes: their memory counts as its own, and needs no pages
-//! that are next to each other.
+//! that are next to each other. It is allocated without locks: the program's group may have to have
+//! memory freed first, and changes of events must not wait for that.
 //!
 //! Lock order: the event mutex, then [`Enablers::all`], then the program's memory map. The lock of
 //! [`SPACES`] is held alone. No page fault happens under any of them.
@@ -24,8 +25,10 @@ use kernel::new_mutex;
 use kernel::prelude::*;
 use kernel::str::BStr;
 use kernel::sync::atomic::{Atomic, Relaxed};
-use kernel::sync::{Arc, Mutex, SetOnce};
+use kernel::sync::{Arc, Mutex, MutexGuard, SetOnce};
 
+/// How many bits there is room for at first.
+const FEWEST: usize = 4;
 /// How often the page of a bit is made to come, before the next change of the event.
 const ATTEMPTS: u8 = 10;
 
@@ -150,19 +153,47 @@ impl Enablers {
 
     /// Copies of the bits, for a copy of the memory. `ENOMEM`.
     fn copy(&self) -> Result<KVVec<Enabler>> {
-        let all = self.all.lock();
-        let mut copies = KVVec::with_capacity(all.len(), GFP_KERNEL_ACCOUNT)?;
-        for enabler in all.iter() {
-            let copy = Enabler {
-                event: enabler.event.clone(),
-                address: enabler.address,
-                number: enabler.number,
-                id: NEXT.fetch_add(1, Relaxed),
-                attempts: 0,
-            };
-            copies.push(copy, GFP_KERNEL_ACCOUNT)?;
+        let mut copies = KVVec::new();
+        loop {
+            let all = self.all.lock();
+            let count = all.len();
+            if count <= copies.capacity() {
+                for enabler in all.iter() {
+                    let copy = Enabler {
+                        event: enabler.event.clone(),
+                        address: enabler.address,
+                        number: enabler.number,
+                        id: NEXT.fetch_add(1, Relaxed),
+                        attempts: 0,
+                    };
+                    copies.push_within_capacity(copy).map_err(|_| ENOMEM)?;
+                }
+                return Ok(copies);
+            }
+            drop(all);
+            copies.reserve(count, GFP_KERNEL_ACCOUNT)?;
         }
-        Ok(copies)
+    }
+
+    /// Locks the bits, with room for one more. `ENOMEM`.
+    fn lock_with_room(&self) -> Result<MutexGuard<'_, KVVec<Enabler>>> {
+        let mut larger = KVVec::new();
+        loop {
+            let mut all = self.all.lock();
+            let count = all.len();
+            if count < all.capacity() {
+                return Ok(all);
+            }
+            if count < larger.capacity() {
+                core::mem::swap(&mut *all, &mut larger);
+                for enabler in larger.drain_all() {
+                    all.push_within_capacity(enabler).map_err(|_| ENOMEM)?;
+                }
+                return Ok(all);
+            }
+            drop(all);
+            larger.reserve(count.saturating_mul(2).max(FEWEST), GFP_KERNEL_ACCOUNT)?;
+        }
     }
 }
 
@@ -240,11 +271,10 @@ pub(crate) fn add_current(event: &Held, bit: Bit) -> Result {
     let mut attempts = 0_u8;
     loop {
         {
-            let mut all = space.data().all.lock();
+            let mut all = space.data().lock_with_room()?;
             if all.iter().any(|enabler| enabler.is_at(address, bit.number)) {
                 return Err(EADDRINUSE);
             }
-            all.reserve(1, GFP_KERNEL_ACCOUNT)?;
             let written = space.write_bit(address, bit.number, event.is_enabled());
             if written.is_ok() {
                 let new = Enabler {
