@@ -600,7 +600,8 @@ fn refuse(line: &[u8], refused: &Refused<'_>) -> Error {
 fn define(definition: &Definition<'_>, line: &[u8], owner: Owner) -> Result {
     let mut list = list::lock()?;
     let mut registry = registry::lock()?;
-    if registry.find(SYSTEM, definition.name).is_some() {
+    let is_called = |known: &Synthetic| known.event.fields.name.as_slice() == definition.name;
+    if list.of().any(is_called) {
         let refused = Refused::at(Reason::EventExists, definition.name);
         return Err(refuse(line, &refused));
     }
@@ -623,6 +624,7 @@ fn define(definition: &Definition<'_>, line: &[u8], owner: Owner) -> Result {
     table.reserve(1, GFP_KERNEL)?;
     list.reserve()?;
     let id = registry.add(DynamicEvent::register(&event.event)?)?;
+    // As in C, an event of another kind may have the name. The directory is that of the older one.
     let _ = table.push_within_capacity(event.clone());
     list.push(KBox::write(room, Synthetic { event, id }))
 }
