@@ -8,6 +8,7 @@
 use crate::kernel::queues;
 use core::ptr::{addr_of_mut, null_mut};
 use kernel::bindings;
+use kernel::mm::virt::{flags, VmaRef};
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::sync::{Arc, ArcBorrow};
@@ -229,13 +230,19 @@ impl<T: Data> UserEventMm<T> {
         })?
     }
 
-    /// Such a bit; none if it cannot be read without a page fault. Task context, sleeps.
-    pub(crate) fn read_bit(&self, address: usize, number: u8) -> Option<bool> {
+    /// Such a bit. Task context, sleeps.
+    ///
+    /// # Errors
+    ///
+    /// `EFAULT` if it cannot be read without a page fault, `ENOENT` where the memory has no mapping that
+    /// can be written.
+    pub(crate) fn read_bit(&self, address: usize, number: u8) -> Result<bool> {
         let (word, number) = place(address, number);
-        let read = self.with_mappings(|mm| {
+        self.with_mappings(|mm| {
             let mut page = null_mut();
-            // SAFETY: the mappings are locked for reading; the page is held as long as it is read, and
-            // an aligned word is within it. The program may write it meanwhile: it is read once.
+            // SAFETY: the mappings are locked for reading, so that one that is found stays; the page is
+            // held as long as it is read, and an aligned word is within it. The program may write it
+            // meanwhile: it is read once.
             unsafe {
                 let held = bindings::get_user_pages_remote(
                     mm,
@@ -246,17 +253,19 @@ impl<T: Data> UserEventMm<T> {
                     null_mut(),
                 );
                 if held <= 0 {
-                    return None;
+                    let mapping = bindings::vma_lookup(mm, word);
+                    let is_writable =
+                        !mapping.is_null() && VmaRef::from_raw(mapping).flags() & flags::WRITE != 0;
+                    return Err(if is_writable { EFAULT } else { ENOENT });
                 }
                 let mapped = bindings::kmap_local_page(page);
                 let place = mapped.cast::<u8>().add(word % bindings::PAGE_SIZE);
                 let value = place.cast::<u64>().read_volatile();
                 bindings::kunmap_local(mapped);
                 bindings::put_page(page);
-                Some(value >> number & 1 != 0)
+                Ok(value >> number & 1 != 0)
             }
-        });
-        read.ok().flatten()
+        })?
     }
 
     /// Has the page at `address` there to be written, by a page fault. Task context, sleeps, perhaps

@@ -459,6 +459,21 @@ def pages(_at):
     for _turn in range(20):
         status(child(dies))
         enable(False)
+    # A page that a child gets empty, or not at all. In C the bit follows the next change.
+    if OURS:
+        put("events/user_events/ours/enable", b"1")
+        until("enabled", lambda: word(at) == 1)
+        LIBC.madvise(at, PAGE, 18)
+        check("the child's empty page", true_in_child(lambda: until("its bit", lambda: word(at) == 1) is None, 30))
+        LIBC.madvise(at, PAGE, 19)
+        LIBC.madvise(at, PAGE, 10)
+        log = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
+        os.lseek(log, 0, os.SEEK_END)
+        check("a child without the page", true_in_child(lambda: time.sleep(0.5) is None))
+        check("nothing is said of it", fails(errno.EAGAIN, os.read, log, 8192))
+        os.close(log)
+        LIBC.madvise(at, PAGE, 11)
+        enable(False)
     LIBC.munmap(at, PAGE)
     check("no page to clear it in", fails(errno.EFAULT, unregister, fd, at))
     check("it is no event's", fails(errno.ENOENT, unregister, fd, at))

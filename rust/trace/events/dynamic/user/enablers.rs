@@ -340,8 +340,12 @@ pub(crate) fn begin_copy(space: &Arc<Space>) -> Result {
     add(space)?;
     for enabler in space.data().all.lock().iter_mut() {
         let on = enabler.event.is_enabled();
-        // A page that is not there was not copied: it is shared, or not mapped in the copy.
-        if space.read_bit(enabler.address, enabler.number) == Some(!on) {
+        let is_right = match space.read_bit(enabler.address, enabler.number) {
+            Ok(is_on) => is_on == on,
+            // It may be in a page that was swapped out, or is empty in the copy.
+            Err(error) => error != EFAULT,
+        };
+        if !is_right {
             enabler.write(space);
         }
     }
