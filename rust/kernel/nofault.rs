@@ -53,7 +53,8 @@ pub(crate) fn read(to: &mut [u8], address: usize, user: bool) -> bool {
 }
 
 /// Bytes of the text at `address`, its end included, but not more than `most`; 0 if it cannot be
-/// read. As [`text`].
+/// read. As in C, of the task's memory there may be one more: the kernel tells so that a text is longer,
+/// and its word of memory may have a few more. As [`text`].
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub(crate) fn text_length(address: usize, user: bool, most: usize) -> usize {
     if user {

@@ -10,7 +10,7 @@ use crate::kernel::regs::Regs;
 use crate::kernel::{kallsyms, nofault, percpu};
 use kernel::sync::Arc;
 
-/// The longest text that is recorded, its end included.
+/// The longest text that is recorded, its end included; but see [`nofault::text_length`].
 const TEXT_MAX: usize = 4096;
 
 /// The registers and the memory at a hit.
@@ -94,12 +94,8 @@ pub(super) fn read(user: bool, address: usize, to: &mut [u8]) -> bool {
 pub(super) fn text_length(of: TextOf, address: usize) -> usize {
     match of {
         TextOf::Symbol => kallsyms::symbol_text(address, &mut []),
-        TextOf::Kernel if !nofault::is_user(address) => {
-            nofault::text_length(address, false, TEXT_MAX)
-        }
-        TextOf::Kernel | TextOf::User => {
-            nofault::text_length(address, true, TEXT_MAX).min(TEXT_MAX)
-        }
+        TextOf::Kernel => nofault::text_length(address, nofault::is_user(address), TEXT_MAX),
+        TextOf::User => nofault::text_length(address, true, TEXT_MAX),
     }
 }
 

@@ -36,7 +36,7 @@ use kernel::sync::{Arc, Mutex, SetOnce};
 
 /// The system of all of them.
 const SYSTEM: &[u8] = b"synthetic";
-/// The longest text behind the fields of an entry, its end included.
+/// The longest text behind the fields of an entry, its end included; but see [`nofault::text_length`].
 const TEXT_MAX: usize = 4096;
 /// Words of the longest stack trace, its length included.
 const STACK_MAX: usize = 31;
@@ -199,7 +199,7 @@ impl Fields {
                 let address = *value as usize;
                 match nofault::text_length(address, nofault::is_user(address), TEXT_MAX) {
                     0 => FAULT.len(),
-                    length => length.min(TEXT_MAX),
+                    length => length,
                 }
             }
             Kind::Stack => stack_size(*value),
@@ -623,8 +623,8 @@ fn define(definition: &Definition<'_>, line: &[u8], owner: Owner) -> Result {
     let mut table = TABLE.as_ref().ok_or(ENODEV)?.lock();
     table.reserve(1, GFP_KERNEL)?;
     list.reserve()?;
-    let id = registry.add(DynamicEvent::register(&event.event)?)?;
     // As in C, an event of another kind may have the name. The directory is that of the older one.
+    let id = registry.add(DynamicEvent::register(&event.event)?)?;
     let _ = table.push_within_capacity(event.clone());
     list.push(KBox::write(room, Synthetic { event, id }))
 }
