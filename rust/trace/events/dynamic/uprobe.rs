@@ -141,12 +141,24 @@ struct Hits {
 }
 
 impl Hits {
-    /// Records a hit in all files of the event, or for perf. The entry begins with `words`.
-    fn record<const N: usize>(&self, words: [usize; N], at: AtHit<'_>) {
+    /// Records a hit in all files of the event, or for perf. The entry begins with `words` of the
+    /// place where the program goes on; `function` is where it was, or the function that returns.
+    fn record<const N: usize>(
+        &self,
+        function: usize,
+        regs: &Regs,
+        words: impl FnOnce(usize) -> [usize; N],
+    ) {
         #[cfg(CONFIG_BPF_EVENTS)]
-        if self.event.programs_drop_uprobe(at.regs, words[0]) {
+        if self.event.programs_drop_uprobe(regs, function) {
             return;
         }
+        // The programs may have changed the registers.
+        let words = words(regs.instruction());
+        let at = AtHit {
+            regs,
+            base: function.wrapping_sub(self.offset as usize),
+        };
         let longest = COMMON + 8 * N + VALUES_MAX;
         let size = self.arguments.entry_size(at).min(longest);
         let length = size.saturating_sub(COMMON);
@@ -179,13 +191,6 @@ impl Hits {
         let counts = self.count.iter().map(|(_, count)| relaxed::load(count));
         counts.fold(0, u64::wrapping_add)
     }
-
-    fn at<'a>(&self, address: usize, regs: &'a Regs) -> AtHit<'a> {
-        AtHit {
-            regs,
-            base: address.wrapping_sub(self.offset as usize),
-        }
-    }
 }
 
 impl Handler for Hits {
@@ -199,15 +204,13 @@ impl Handler for Hits {
             return false;
         }
         if !self.is_return {
-            let address = regs.instruction();
-            self.record([address], self.at(address, regs));
+            self.record(regs.instruction(), regs, |at| [at]);
         }
         true
     }
 
     fn returned(&self, function: usize, regs: &Regs) {
-        let words = [function, regs.instruction()];
-        self.record(words, self.at(function, regs));
+        self.record(function, regs, |at| [function, at]);
     }
 
     fn wants(&self, program: &Program) -> bool {

@@ -3,6 +3,7 @@
 they decide. How often a program ran is counted by the kernel."""
 import ctypes
 import fcntl
+import mmap
 import os
 import struct
 
@@ -81,9 +82,11 @@ class Program:
 class PerfEvent:
     """One of perf's events on this CPU."""
 
+    SAMPLED = 0, 0  # period and type of samples
+
     def __init__(self, kind, config, word1=0, word2=0, pid=-1, cpu=0):
         attributes = bytearray(136)
-        struct.pack_into("<IIQ", attributes, 0, kind, len(attributes), config)
+        struct.pack_into("<IIQQQ", attributes, 0, kind, len(attributes), config, *self.SAMPLED)
         struct.pack_into("<QQ", attributes, 56, word1, word2)
         raw = (ctypes.c_char * len(attributes)).from_buffer(attributes)
         self.fd = called(SYS_PERF_EVENT_OPEN, raw, pid, cpu, -1, 8)
@@ -117,6 +120,24 @@ class PerfEvent:
         _, answer = bpf(TASK_FD_QUERY, request)
         kind, offset, address = struct.unpack_from("<IQQ", answer, 28)
         return kind, name.value.decode(), offset, address
+
+
+class Samples(PerfEvent):
+    """One whose samples are kept, each as the entry that it is of."""
+
+    SAMPLED = 1, 1 << 10
+
+    def __init__(self, *place, **more):
+        super().__init__(*place, **more)
+        self.ring = mmap.mmap(self.fd, 9 * mmap.PAGESIZE)
+
+    def raw(self):
+        at, end = mmap.PAGESIZE, mmap.PAGESIZE + struct.unpack_from("<Q", self.ring, 1024)[0]
+        while at < end:
+            kind, _, size, length = struct.unpack_from("<IHHI", self.ring, at)
+            if kind == 9:
+                yield self.ring[at + 12:at + 12 + length]
+            at += size
 
 
 def count_runs():

@@ -10,12 +10,12 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from bpf import (EXIT, KPROBE, KPROBE_MULTI, RAW_TRACEPOINT, TRACEPOINT, UPROBE_MULTI, Error, PerfEvent, Program, count_runs,  # noqa: E402
-                 moved, override)
+from bpf import (EXIT, KPROBE, KPROBE_MULTI, RAW_TRACEPOINT, TRACEPOINT, UPROBE_MULTI, Error, PerfEvent, Program,  # noqa: E402
+                 Samples, count_runs, moved, override)
 
 TRACING = "/sys/kernel/tracing/"
 HITS = 10
-program, offset = sys.argv[1], int(sys.argv[2], 0)
+program, offset, ends = sys.argv[1], int(sys.argv[2], 0), int(sys.argv[3], 0)
 bad = []
 
 
@@ -106,6 +106,15 @@ for name in ("bpf_called", "bpf_back"):
     at = PerfEvent.tracepoint(f"uprobes/{name}").attach(Program(KPROBE, 1, function))
     run()
     expect(f"{name}: hits in a function", at.count(), 3)
+    at.end()
+# A program that has the task go on elsewhere: r2 = ends; regs->ip = r2. The sample has that place.
+jump = struct.pack("<BBhi", 0xb7, 2, 0, ends) + struct.pack("<BBhi", 0x7b, 0x21, 128, 0)
+# Behind the common fields are the place, or the function and the place that it returns to.
+for name, word in (("bpf_called", 8), ("bpf_back", 16)):
+    at = Samples.tracepoint(f"uprobes/{name}").attach(Program(KPROBE, 1, jump))
+    run()
+    places = [struct.unpack_from("<Q", raw, word)[0] for raw in at.raw()]
+    expect(f"{name}: samples of the place that a program went on at", places, [ends])
     at.end()
 # A tracepoint's program sees each process that ends.
 one("sched_process_exit", lambda: PerfEvent.tracepoint("sched/sched_process_exit"), TRACEPOINT, run, 1)
