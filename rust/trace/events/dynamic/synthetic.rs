@@ -20,7 +20,7 @@ use crate::kernel::dynamic_event::{DynamicEvent, FieldText, Ops, Texts, VERBOSE}
 use crate::kernel::module::Owner;
 use crate::kernel::nofault;
 use crate::kernel::text::{NulText, Text};
-use crate::kernel::trace_event::COMMON;
+use crate::kernel::trace_event::{Call, COMMON};
 use crate::kernel::trace_seq::TraceSeq;
 use crate::trace::events::file::{Hot, HotFile};
 use crate::trace::events::printer::symbols_of;
@@ -613,7 +613,8 @@ fn define(definition: &Definition<'_>, line: &[u8], owner: Owner) -> Result {
     let fields = Arc::new(Fields::new(definition.name, all, owner)?, GFP_KERNEL)?;
     let ops = KBox::new(FieldsOps(fields.clone()), GFP_KERNEL)?;
     let event = Event {
-        event: DynamicEvent::new(fields.texts()?, 0, ops)?,
+        // BPF programs can be at it.
+        event: DynamicEvent::new(fields.texts()?, Call::TRACEPOINT, ops)?,
         fields,
         users: Atomic::new(0),
     };

@@ -16,6 +16,8 @@ from bpf import (EXIT, KPROBE, KPROBE_MULTI, RAW_TRACEPOINT, TRACEPOINT, UPROBE_
 TRACING = "/sys/kernel/tracing/"
 HITS = 10
 program, offset, ends = sys.argv[1], int(sys.argv[2], 0), int(sys.argv[3], 0)
+with open("/proc/kallsyms", encoding="utf-8") as symbols:
+    OURS = "rtrace_dynamic_reg" in symbols.read()
 bad = []
 
 
@@ -139,6 +141,27 @@ if os.path.exists(TRACING + "user_events_data"):
         lambda: [os.write(data, entry) for _ in range(HITS)], HITS)
     not_for("a kprobe's program at a user event", PerfEvent.tracepoint("user_events/bpf_user"), Program(KPROBE))
     os.close(data)
+
+# A program at a synthetic event does, too. C takes it, and never runs it.
+if os.path.exists(TRACING + "events/syscalls/sys_enter_getppid/hist") and os.path.exists(TRACING + "synthetic_events"):
+    fires = f"hist:keys=common_pid:now=common_timestamp:onchange($now).trace(bpf_synthetic,$now) if common_pid == {os.getpid()}"
+    write("synthetic_events", "bpf_synthetic u64 a\n", "a")
+    write("events/syscalls/sys_enter_getppid/trigger", fires, "a")
+    if OURS:
+        one("synthetic event", lambda: PerfEvent.tracepoint("synthetic/bpf_synthetic", **me), TRACEPOINT, hit, HITS)
+    it = Program(TRACEPOINT, 1)
+    at = PerfEvent.tracepoint("synthetic/bpf_synthetic", **me).attach(it)
+    hit()
+    expect("synthetic event: perf counts", at.count(), HITS)
+    expect("synthetic event: described", at.described()[:3], (1, "bpf_synthetic", 0))
+    at.end()
+    not_for("a kprobe's program at a synthetic event", PerfEvent.tracepoint("synthetic/bpf_synthetic"), Program(KPROBE))
+    # r0 = *(u64 *)(r1 + 16), which is behind the fields.
+    at, reads = PerfEvent.tracepoint("synthetic/bpf_synthetic", **me), struct.pack("<BBhi", 0x79, 0x10, 16, 0)
+    refused("a program that reads behind the entry", errno.EACCES, lambda: at.attach(Program(TRACEPOINT, 1, reads)))
+    at.end()
+    write("events/syscalls/sys_enter_getppid/trigger", "!" + fires, "a")
+    write("synthetic_events", "!bpf_synthetic\n", "a")
 
 # Probes of one of perf's events alone.
 for is_return in (False, True):
