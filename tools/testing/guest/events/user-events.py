@@ -641,7 +641,8 @@ def main():
     at = LIBC.mmap(None, 64 * PAGE, 3, 0x22, -1, 0)
     LIBC.mprotect(at + PAGE, 63 * PAGE, 0)
     put("trace", b"")
-    for part in (bad_requests, writes, nobody_looks, persistent, without_locks, processes, pages, entries_stay, left_behind, charged):
+    for part in (bad_requests, writes, nobody_looks, persistent, without_locks, processes, pages, entries_stay, left_behind,
+                 charged):
         print(part.__name__, flush=True)
         part(at)
     print(checks(), "checks")
