@@ -110,11 +110,12 @@ __rust_helper size_t rust_helper_rtrace_inlined_names(const char **names)
 
 __rust_helper void rust_helper_rtrace_announce_code(unsigned long addr, unsigned int size, const char *name, bool made)
 {
+	/* The code is there only as long as the symbol is. */
+	if (!made)
+		perf_event_text_poke((void *)addr, (void *)addr, size, NULL, 0);
 	perf_event_ksymbol(PERF_RECORD_KSYMBOL_TYPE_OOL, addr, size, !made, name);
 	if (made)
 		perf_event_text_poke((void *)addr, NULL, 0, (void *)addr, size);
-	else
-		perf_event_text_poke((void *)addr, (void *)addr, size, NULL, 0);
 }
 
 /* Where the build's list of sites is, and the kernel's init text. */
