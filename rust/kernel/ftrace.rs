@@ -24,8 +24,6 @@ pub(crate) mod flag {
     pub(crate) const ENABLED: usize = bindings::FTRACE_OPS_FL_ENABLED as usize;
     pub(crate) const DYNAMIC: usize = bindings::FTRACE_OPS_FL_DYNAMIC as usize;
     pub(crate) const SAVE_REGS: usize = bindings::FTRACE_OPS_FL_SAVE_REGS as usize;
-    pub(crate) const SAVE_REGS_IF_SUPPORTED: usize =
-        bindings::FTRACE_OPS_FL_SAVE_REGS_IF_SUPPORTED as usize;
     pub(crate) const RECURSION: usize = bindings::FTRACE_OPS_FL_RECURSION as usize;
     pub(crate) const STUB: usize = bindings::FTRACE_OPS_FL_STUB as usize;
     pub(crate) const INITIALIZED: usize = bindings::FTRACE_OPS_FL_INITIALIZED as usize;

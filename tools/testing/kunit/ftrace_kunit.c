@@ -199,6 +199,17 @@ static void one_ops_with_regs(struct kunit *test)
 	expect_hit(test, &seen, 1, true);
 	finish(test, &seen);
 }
+/* It takes what there is where registers cannot be saved; where they can, that is not asking for them. */
+static void one_ops_with_regs_if_supported(struct kunit *test)
+{
+	static struct seen seen;
+
+	start(test, &seen, FTRACE_OPS_FL_SAVE_REGS_IF_SUPPORTED, TRACEE);
+	KUNIT_EXPECT_EQ(test, call_tracee(5, 7), 22l);
+	expect_hit(test, &seen, 1, !IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_REGS));
+	finish(test, &seen);
+}
+
 
 static void several_ops(struct kunit *test)
 {
@@ -519,3 +530,4 @@ kunit_test_suite(suite);
 
 MODULE_DESCRIPTION("Tests of ftrace's ops, filters and direct callers");
 MODULE_LICENSE("GPL");
+	KUNIT_CASE(one_ops_with_regs_if_supported),

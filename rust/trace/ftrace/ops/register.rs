@@ -48,9 +48,6 @@ pub(crate) fn start(state: &mut State, op: OpsRef, scope: OpsRef) -> Result {
     if kernel::warn_on!(op.has(flag::ENABLED)) {
         return Err(EBUSY);
     }
-    if op.has(flag::SAVE_REGS_IF_SUPPORTED) {
-        op.set(flag::SAVE_REGS);
-    }
     if !op.has(flag::OWNED) && !memory::is_kernel_core_data(op.as_ptr() as usize) {
         op.set(flag::DYNAMIC);
     }
