@@ -64,6 +64,14 @@ impl Site {
         self.word.is_modified()
     }
 
+    /// What `f` gives, during which the site does not go; `None` if it has gone. `f` does not sleep. Any
+    /// context in which RCU watches.
+    pub(crate) fn while_there<T>(&self, f: impl FnOnce() -> T) -> Option<T> {
+        let guard = rcu::read_lock();
+        let is_there = table::under_rcu(&guard).any(|t| t.exact(self.addr).is_some());
+        is_there.then(f)
+    }
+
     /// Writes `function` or `function [module]`, as the filter files spell it; with `demangle`, a
     /// Rust function as its path.
     pub(crate) fn write_name(&self, demangle: bool, w: &mut dyn fmt::Write) -> fmt::Result {

@@ -129,7 +129,11 @@ impl FilterSet {
             (None, line) => line,
         };
         match list.sites().get(line) {
-            Some(site) => site.write_name(self.demangle, &mut out)?,
+            // A function that has gone since has no line.
+            Some(site) => match site.while_there(|| site.write_name(self.demangle, &mut out)) {
+                Some(written) => written?,
+                None => return Ok(()),
+            },
             None => list.write_pattern(line.saturating_sub(list.sites().len()), &mut out)?,
         }
         out.bytes(b"\n")
