@@ -51,7 +51,7 @@ pub(crate) use register::{
     change_set, free_sets, register, register_locked, start, stop, sync_ops, unregister, Shared,
 };
 pub(crate) use retire::wait_for_trampolines;
-pub(crate) use show::write_state;
+pub(crate) use show::write_line;
 pub(crate) use trampoline::{ensure_trampoline, renew_trampolines};
 
 use super::sites::word::Targets;

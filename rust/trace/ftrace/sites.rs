@@ -87,6 +87,13 @@ pub(crate) fn by_index(index: usize) -> Option<Site> {
     next_where(index, |_| true)
 }
 
+/// What `f` gives for the site numbered `index`, which does not go meanwhile; `None` past the end.
+/// `f` does not sleep. Any context in which RCU watches.
+pub(crate) fn with_index<T>(index: usize, f: impl FnOnce(&Site) -> T) -> Option<T> {
+    let _guard = rcu::read_lock();
+    by_index(index).map(|site| f(&site))
+}
+
 /// The first site numbered `index` or more for which `want` is true. Any context in which RCU
 /// watches.
 pub(crate) fn next_where(index: usize, want: impl Fn(&Site) -> bool) -> Option<Site> {

@@ -68,18 +68,22 @@ impl Lines for Listing {
     }
 
     fn show(&self, at: u64, mut out: &mut dyn Out) -> fmt::Result {
-        // A site that was removed after `seek` prints no line.
-        let Some(site) = usize::try_from(at).ok().and_then(sites::by_index) else {
+        let Ok(index) = usize::try_from(at) else {
             return Ok(());
         };
-        if matches!(self.functions, Functions::Addresses) {
-            write!(out, "{:x} ", site.addr())?;
-        }
-        site.write_name(self.demangle, &mut out)?;
         if matches!(self.functions, Functions::Enabled | Functions::Touched) {
-            ops::write_state(&site, self.demangle, &mut out)?;
+            let wants = |site: &Site| self.functions.wants(site);
+            return ops::write_line(index, wants, self.demangle, &mut out);
         }
-        out.bytes(b"\n")
+        // A site that was removed after `seek` prints no line.
+        let written = sites::with_index(index, |site| {
+            if matches!(self.functions, Functions::Addresses) {
+                write!(out, "{:x} ", site.addr())?;
+            }
+            site.write_name(self.demangle, &mut out)?;
+            out.bytes(b"\n")
+        });
+        written.unwrap_or(Ok(()))
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What `enabled_functions` says of a site.
+//! A line of `enabled_functions`.
 
 use super::raw::{flag, OpsRef};
 use super::update::Wanted;
@@ -8,14 +8,26 @@ use super::{Manager, Parts, FTRACE};
 use crate::kernel::ftrace::stub;
 use crate::kernel::kallsyms::ShownOffset;
 use crate::trace::ftrace::arch::{Arch, Machine};
-use crate::trace::ftrace::sites::Site;
+use crate::trace::ftrace::sites::{self, Site};
 use core::fmt;
 
-/// Writes what follows the name: how many ops there are, what they want, and what the site calls.
+/// Writes the line of the site numbered `index`: its name, how many ops there are, what they want,
+/// and what the site calls. Nothing, if it is none that `wants` is true of, as may have come about
+/// since the caller looked.
 ///
 /// Task context, may sleep.
-pub(crate) fn write_state(site: &Site, demangle: bool, w: &mut dyn fmt::Write) -> fmt::Result {
+pub(crate) fn write_line(
+    index: usize,
+    wants: impl Fn(&Site) -> bool,
+    demangle: bool,
+    w: &mut dyn fmt::Write,
+) -> fmt::Result {
+    // With the lock, sites stay what and where they are.
     let state = FTRACE.lock();
+    let Some(site) = sites::by_index(index).filter(wants) else {
+        return Ok(());
+    };
+    site.write_name(demangle, w)?;
     let wanted = Wanted::at(&state.key, site.addr());
     let named = |addr| ShownOffset { addr, demangle };
     let mark = |on: bool, mark: &'static str| if on { mark } else { "  " };
@@ -48,7 +60,7 @@ pub(crate) fn write_state(site: &Site, demangle: bool, w: &mut dyn fmt::Write) -
         let how = if target.is_jump() { "(jmp)" } else { "" };
         write!(w, "\n\tdirect{how}-->{}", named(target.addr()))?;
     }
-    Ok(())
+    w.write_char('\n')
 }
 
 type Named<'a> = &'a dyn Fn(usize) -> ShownOffset;
