@@ -11,7 +11,7 @@
 
 use super::arch::Target;
 use super::hash::SiteSet;
-use super::ops::{self, flag, list, update, FilterKind, OpsRef, Shared, DIRECT, FTRACE};
+use super::ops::{self, flag, list, FilterKind, OpsRef, Shared, State, DIRECT, FTRACE};
 use super::sharing::{caller_at, claim, Claim};
 use kernel::prelude::*;
 
@@ -40,7 +40,7 @@ pub(crate) fn register(op: OpsRef, target: Target) -> Result {
     }
     let _direct = DIRECT.lock();
     {
-        let state = FTRACE.lock();
+        let mut state = FTRACE.lock();
         let filter = op
             .set_of(FilterKind::Filter, &state.key)
             .filter(|f| f.len() != 0)
@@ -51,6 +51,9 @@ pub(crate) fn register(op: OpsRef, target: Target) -> Result {
         {
             return Err(EBUSY);
         }
+        // What sites call of their own may be left from an earlier registration.
+        let new = leading_to(filter, target)?;
+        ops::change_direct(&mut state, op, new, Shared::Shrinks)?;
     }
     op.set_func(Some(list::call_direct));
     op.set(FLAGS);
@@ -80,7 +83,8 @@ fn check(op: OpsRef) -> Result {
 ///
 /// # Errors
 ///
-/// `EINVAL` for an ops that is none of a direct caller, and what its owner says to sharing.
+/// `EINVAL` for an ops that is none of a direct caller, `ENOMEM`, what its owner says to sharing;
+/// `ENODEV` when ftrace is disarmed: all goes on calling what it did.
 pub(crate) fn modify(op: OpsRef, target: Target) -> Result {
     check(op)?;
     let _direct = DIRECT.lock();
@@ -91,17 +95,41 @@ pub(crate) fn modify(op: OpsRef, target: Target) -> Result {
 pub(crate) fn modify_locked(op: OpsRef, target: Target) -> Result {
     check(op)?;
     let mut state = FTRACE.lock();
-    let filter = op.set_of(FilterKind::Filter, &state.key).ok_or(EINVAL)?;
-    claim(&state, op, Some(filter), Some(filter), Claim::Retargeted)?;
-    op.set_direct_call(target);
-    let (key, targets) = state.sites();
-    if let Some(filter) = op.set_of(FilterKind::Filter, key) {
-        update::sync(key, targets, update::Scope::Sets(&[filter]));
+    let new = leading_to(to_retarget(&state, op)?, target)?;
+    let changed = ops::change_direct(&mut state, op, new, Shared::Shrinks);
+    if changed.is_ok() {
+        op.set_direct_call(target);
     }
+    drop(state);
+    settled(changed)
+}
+
+/// The sites of `op`, which are to call something else.
+fn to_retarget(state: &State, op: OpsRef) -> Result<&SiteSet> {
     if ops::is_dead() {
         return Err(ENODEV);
     }
-    Ok(())
+    let filter = op.set_of(FilterKind::Filter, &state.key).ok_or(EINVAL)?;
+    claim(state, op, None, Some(filter), Claim::Retargeted)?;
+    Ok(filter)
+}
+
+/// The sites of `set`, which all call `target`. `ENOMEM`.
+fn leading_to(set: &SiteSet, target: Target) -> Result<SiteSet> {
+    let mut new = set.try_clone()?;
+    for (addr, _) in set.iter() {
+        new.insert_with(addr, target)?;
+    }
+    Ok(new)
+}
+
+/// The answer to a change; after one that has disarmed ftrace nothing is in what it would have led
+/// to, which the caller frees. Without the ftrace lock.
+fn settled(changed: Result) -> Result {
+    if changed.is_err() && ops::is_dead() {
+        ops::wait_for_trampolines();
+    }
+    changed
 }
 
 /// Adds the sites of `calls`, each with its own direct caller, and registers the ops if it had
@@ -110,7 +138,7 @@ pub(crate) fn modify_locked(op: OpsRef, target: Target) -> Result {
 /// # Errors
 ///
 /// `EINVAL` for nothing to add, a site that has a direct caller, or an ops that is otherwise in
-/// use; `ENOMEM`; as [`ops::register`].
+/// use; `ENOMEM`; `ENODEV` when ftrace is disarmed; as [`ops::register`].
 pub(crate) fn add(op: OpsRef, calls: &SiteSet) -> Result {
     if calls.len() == 0 {
         return Err(EINVAL);
@@ -138,11 +166,12 @@ pub(crate) fn add(op: OpsRef, calls: &SiteSet) -> Result {
     for (addr, target) in calls.iter() {
         new.insert_with(addr, target)?;
     }
-    ops::change_set(&mut state, op, FilterKind::Filter, new, Shared::Ask)?;
+    let added = ops::change_direct(&mut state, op, new, Shared::Ask);
+    drop(state);
+    settled(added)?;
     if !first {
         return Ok(());
     }
-    drop(state);
     op.set_func(Some(list::call_direct));
     op.set(FLAGS);
     ops::register_locked(op).inspect_err(|_| {
@@ -157,7 +186,7 @@ pub(crate) fn add(op: OpsRef, calls: &SiteSet) -> Result {
 /// # Errors
 ///
 /// `EINVAL` for an ops that is none of a direct caller, nothing to take out, or a site that has
-/// another direct caller.
+/// another direct caller; `ENOMEM`; `ENODEV` when ftrace is disarmed.
 pub(crate) fn del(op: OpsRef, calls: &SiteSet) -> Result {
     check(op)?;
     let _direct = DIRECT.lock();
@@ -174,7 +203,7 @@ pub(crate) fn del(op: OpsRef, calls: &SiteSet) -> Result {
     let mut new = old.try_clone()?;
     new.retain(|addr| !calls.contains(addr))?;
     if new.len() != 0 {
-        return ops::change_set(&mut state, op, FilterKind::Filter, new, Shared::Shrinks);
+        return ops::change_direct(&mut state, op, new, Shared::Shrinks);
     }
     drop(state);
     ops::unregister(op)?;
@@ -188,8 +217,7 @@ pub(crate) fn del(op: OpsRef, calls: &SiteSet) -> Result {
 ///
 /// # Errors
 ///
-/// `EINVAL` for an ops that is none of a direct caller or nothing to change, `ENOMEM`, what its
-/// owner says to sharing.
+/// `EINVAL` for an ops that is none of a direct caller or nothing to change; else as [`modify`].
 pub(crate) fn change(op: OpsRef, calls: &SiteSet, locked: bool) -> Result {
     check(op)?;
     if calls.len() == 0 {
@@ -197,15 +225,13 @@ pub(crate) fn change(op: OpsRef, calls: &SiteSet, locked: bool) -> Result {
     }
     let _direct = if locked { None } else { Some(DIRECT.lock()) };
     let mut state = FTRACE.lock();
-    let mut new = op
-        .set_of(FilterKind::Filter, &state.key)
-        .ok_or(EINVAL)?
-        .try_clone()?;
-    claim(&state, op, None, Some(&new), Claim::Retargeted)?;
+    let mut new = to_retarget(&state, op)?.try_clone()?;
     for (addr, target) in calls.iter() {
         if new.contains(addr) {
             new.insert_with(addr, target)?;
         }
     }
-    ops::change_set(&mut state, op, FilterKind::Filter, new, Shared::Shrinks)
+    let changed = ops::change_direct(&mut state, op, new, Shared::Shrinks);
+    drop(state);
+    settled(changed)
 }

@@ -115,6 +115,9 @@ impl SiteSet {
     /// Adds `addr`; no change if it is in already. `ENOMEM`; `EINVAL` for an address that no text
     /// can have.
     pub(crate) fn insert(&mut self, addr: usize) -> Result {
+        if self.contains(addr) {
+            return Ok(());
+        }
         self.insert_with(addr, Target::OFF)
     }
 

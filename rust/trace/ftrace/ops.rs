@@ -48,7 +48,8 @@ pub(crate) use owner::{
 };
 pub(crate) use raw::{flag, AtomicOps, FilterKind, Func, OpsRef, StaticOps};
 pub(crate) use register::{
-    change_set, free_sets, register, register_locked, start, stop, sync_ops, unregister, Shared,
+    change_direct, change_set, free_sets, register, register_locked, start, stop, sync_ops,
+    unregister, Shared,
 };
 pub(crate) use retire::wait_for_trampolines;
 pub(crate) use show::write_line;

@@ -5,11 +5,10 @@
  *
  * Loading the module does it and says in the log what came of it; it must not be unloaded.
  */
-#include <linux/annotate.h>
 #include <linux/ftrace.h>
-#include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/slab.h>
+#include "spoil.h"
 
 noinline int disarm_spoilt(int a);
 noinline int disarm_other(int a);
@@ -33,32 +32,11 @@ static notrace void callback(unsigned long ip, unsigned long parent_ip, struct f
 	WRITE_ONCE(hits, hits + 1);
 }
 
-/* What writes to kernel text is not exported; kprobes tell where it is. */
-static noinline __nocfi int spoil(unsigned long site)
-{
-	static const unsigned char other_nop[MCOUNT_INSN_SIZE] = { 0x66, 0x90, 0x0f, 0x1f, 0x00 };
-	static struct kprobe where = { .symbol_name = "text_poke_copy" };
-	void *(*poke)(void *addr, const void *opcode, size_t len);
-	int ret = register_kprobe(&where);
-
-	if (ret)
-		return ret;
-	poke = (void *)where.addr;
-	unregister_kprobe(&where);
-	return poke((void *)site, other_nop, sizeof(other_nop)) ? 0 : -EIO;
-}
-
-ANNOTATE_NOCFI_SYM(spoil);
-
 static int __init disarm_init(void)
 {
 	struct ftrace_ops *ops = kzalloc_obj(*ops);
-	unsigned long site = (unsigned long)disarm_spoilt;
+	unsigned long site = site_of((unsigned long)disarm_spoilt);
 	int ret;
-
-	/* Behind an ENDBR, which objtool would miss at an address that it knew. */
-	OPTIMIZER_HIDE_VAR(site);
-	site += IS_ENABLED(CONFIG_X86_KERNEL_IBT) ? 4 : 0;
 
 	if (!ops)
 		return -ENOMEM;

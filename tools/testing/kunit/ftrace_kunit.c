@@ -12,9 +12,8 @@
 #include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/stacktrace.h>
-#include <asm/asm-offsets.h>
-#include <asm/ibt.h>
-#include <asm/nospec-branch.h>
+#include "address_of.h"
+#include "direct.h"
 
 /* Compiled with patch sites, unlike the callbacks. */
 noinline long kunit_tracee(long a, long b);
@@ -199,6 +198,7 @@ static void one_ops_with_regs(struct kunit *test)
 	expect_hit(test, &seen, 1, true);
 	finish(test, &seen);
 }
+
 /* It takes what there is where registers cannot be saved; where they can, that is not asking for them. */
 static void one_ops_with_regs_if_supported(struct kunit *test)
 {
@@ -209,7 +209,6 @@ static void one_ops_with_regs_if_supported(struct kunit *test)
 	expect_hit(test, &seen, 1, !IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_REGS));
 	finish(test, &seen);
 }
-
 
 static void several_ops(struct kunit *test)
 {
@@ -316,21 +315,6 @@ static void redirected(struct kunit *test)
 #ifdef CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS
 static unsigned int direct_hits[2] __used;
 
-/*
- * Called at a site: counts by one instruction, which changes no register, and goes on in the function. Aligned, as bit 0 of a
- * direct caller's address marks one to be jumped to.
- */
-#define DIRECT(name, count)				\
-	void name(void *);				\
-	asm(".text\n"					\
-	    ".balign 16\n"				\
-	    ".globl " #name "\n"			\
-	    ".type " #name ", @function\n"		\
-	    #name ": " ASM_ENDBR CALL_DEPTH_ACCOUNT	\
-	    "incl " count "(%rip)\n"			\
-	    ASM_RET					\
-	    ".size " #name ", .-" #name)
-
 DIRECT(kunit_direct_0, "direct_hits");
 DIRECT(kunit_direct_1, "direct_hits+4");
 
@@ -379,6 +363,72 @@ static void direct(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, unregister_ftrace_direct(&ops, addr, true), 0);
 	expect_direct(test, 4, 2);
 	KUNIT_EXPECT_EQ(test, unregister_ftrace_direct(&ops, addr, true), -EINVAL);
+}
+
+/* A direct caller for each function: what BPF uses. */
+static unsigned long (*site_at)(unsigned long ip);
+static struct ftrace_hash *(*make_hash)(int size_bits);
+static void (*free_hash)(struct ftrace_hash *hash);
+static struct ftrace_func_entry *(*put_into_hash)(struct ftrace_hash *hash, unsigned long ip, unsigned long direct);
+static int (*direct_add)(struct ftrace_ops *ops, struct ftrace_hash *hash);
+static int (*direct_del)(struct ftrace_ops *ops, struct ftrace_hash *hash);
+static int (*direct_mod)(struct ftrace_ops *ops, struct ftrace_hash *hash, bool lock);
+
+static const struct internal direct_functions[] = {
+	{ &site_at, "ftrace_location" },
+	{ &make_hash, "alloc_ftrace_hash" },
+	{ &free_hash, "free_ftrace_hash" },
+	{ &put_into_hash, "add_ftrace_hash_entry_direct" },
+	{ &direct_add, "update_ftrace_direct_add" },
+	{ &direct_del, "update_ftrace_direct_del" },
+	{ &direct_mod, "update_ftrace_direct_mod" },
+};
+
+static struct ftrace_hash *one_call(struct kunit *test, void (*direct)(void *))
+{
+	struct ftrace_hash *hash = make_hash(1);
+
+	KUNIT_ASSERT_NOT_NULL(test, hash);
+	KUNIT_ASSERT_NOT_NULL(test, put_into_hash(hash, site_at(TRACEE), (unsigned long)direct));
+	return hash;
+}
+
+static void direct_of_each(struct kunit *test)
+{
+	static struct ftrace_ops ops;
+	static struct seen seen;
+	unsigned long addr = (unsigned long)kunit_direct_0;
+	struct ftrace_hash *first, *second;
+
+	if (IS_ENABLED(CONFIG_CFI))
+		kunit_skip(test, "a function whose address the kernel itself does not take may not be called by it");
+	KUNIT_ASSERT_EQ(test, find_internal(direct_functions, ARRAY_SIZE(direct_functions)), 0);
+	memset(&ops, 0, sizeof(ops));
+	memset(direct_hits, 0, sizeof(direct_hits));
+	first = one_call(test, kunit_direct_0);
+	second = one_call(test, kunit_direct_1);
+
+	KUNIT_ASSERT_EQ(test, direct_add(&ops, first), 0);
+	expect_direct(test, 1, 0);
+	/* It has that function already. */
+	KUNIT_EXPECT_EQ(test, ftrace_set_filter_ip(&ops, TRACEE, 0, 0), 0);
+	expect_direct(test, 2, 0);
+	KUNIT_EXPECT_EQ(test, direct_mod(&ops, second, true), 0);
+	expect_direct(test, 2, 1);
+	KUNIT_EXPECT_EQ(test, modify_ftrace_direct(&ops, addr), 0);
+	expect_direct(test, 3, 1);
+	start(test, &seen, 0, TRACEE);
+	KUNIT_EXPECT_EQ(test, direct_mod(&ops, second, true), 0);
+	expect_direct(test, 3, 2);
+	KUNIT_EXPECT_EQ(test, modify_ftrace_direct(&ops, addr), 0);
+	expect_direct(test, 4, 2);
+	finish(test, &seen);
+	expect_direct(test, 5, 2);
+	KUNIT_EXPECT_EQ(test, direct_del(&ops, second), -EINVAL);
+	KUNIT_EXPECT_EQ(test, direct_del(&ops, first), 0);
+	expect_direct(test, 5, 2);
+	free_hash(first);
+	free_hash(second);
 }
 #endif
 
@@ -509,12 +559,14 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(recursion),
 	KUNIT_CASE(recursion_in_the_list),
 	KUNIT_CASE(one_ops_with_regs),
+	KUNIT_CASE(one_ops_with_regs_if_supported),
 	KUNIT_CASE(several_ops),
 	KUNIT_CASE(moved_filter),
 	KUNIT_CASE(filter_errors),
 	KUNIT_CASE(redirected),
 #ifdef CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS
 	KUNIT_CASE(direct),
+	KUNIT_CASE(direct_of_each),
 #endif
 	KUNIT_CASE(kprobe_and_ops),
 	KUNIT_CASE(hits_while_registering),
@@ -530,4 +582,3 @@ kunit_test_suite(suite);
 
 MODULE_DESCRIPTION("Tests of ftrace's ops, filters and direct callers");
 MODULE_LICENSE("GPL");
-	KUNIT_CASE(one_ops_with_regs_if_supported),

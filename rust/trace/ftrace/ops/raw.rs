@@ -341,7 +341,7 @@ impl OpsRef {
     /// One of its sets as it is now; `None` if it never had any. Any context.
     #[inline]
     fn set_now(self, which: FilterKind, _witness: Witness<'_>) -> Option<&SiteSet> {
-        // Pairs with the release store in `replace_set`.
+        // Pairs with the release store in `exchange_set`.
         let set = self.set_field(which)?.load(Acquire);
         // SAFETY: by the type's invariant null or a set, which after its replacement is freed once a
         // grace period is over: the witness says that none is over while the result is used, or that
@@ -355,13 +355,24 @@ impl OpsRef {
         self,
         which: FilterKind,
         new: Option<KBox<SharedSet>>,
-        _key: &mut Key,
+        key: &mut Key,
     ) -> Retired {
+        self.exchange_set(which, new.map_or(ptr::null_mut(), KBox::into_raw), key)
+    }
+
+    /// Makes the set one of its sets again that [`Self::replace_set`] gave, and gives the one in
+    /// between. For holders of the ftrace lock.
+    pub(crate) fn put_back_set(self, which: FilterKind, old: Retired, key: &mut Key) -> Retired {
+        self.exchange_set(which, old.into_raw(), key)
+    }
+
+    /// `new` is null or came from `KBox::into_raw`, and is in no ops.
+    fn exchange_set(self, which: FilterKind, new: *mut SharedSet, _key: &mut Key) -> Retired {
         let old = match self.set_field(which) {
             Some(field) => {
                 let old = field.load(Relaxed);
-                // Pairs with the acquire load in `set_of`.
-                field.store(new.map_or(ptr::null_mut(), KBox::into_raw), Release);
+                // Pairs with the acquire load in `set_now`.
+                field.store(new, Release);
                 old
             }
             None => ptr::null_mut(),

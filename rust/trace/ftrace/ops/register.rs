@@ -3,7 +3,7 @@
 //! Registration, and changes of sets.
 
 use super::raw::{flag, FilterKind, OpsRef};
-use super::retire::{wait_for_trampolines, SharedSet};
+use super::retire::{wait_for_trampolines, Retired, SharedSet};
 use super::trampoline::{call_again, call_nothing, cut_off, ensure_trampoline, free_trampoline};
 use super::update::{sync, Scope};
 use super::{is_dead, list, Key, Manager, Parts, State, DIRECT, FTRACE};
@@ -208,6 +208,32 @@ pub(crate) fn change_set(
     new: SiteSet,
     how: Shared,
 ) -> Result {
+    exchange_set(state, op, which, new, how).map(drop)
+}
+
+/// [`change_set`] of the filter of a direct caller. If that disarms ftrace, the filter stays as it
+/// was, but hits may have gone where the new one leads meanwhile.
+///
+/// # Errors
+///
+/// As of [`change_set`]; `ENODEV` also when ftrace is disarmed by it.
+pub(crate) fn change_direct(state: &mut State, op: OpsRef, new: SiteSet, how: Shared) -> Result {
+    let old = exchange_set(state, op, FilterKind::Filter, new, how)?;
+    if is_dead() {
+        drop(op.put_back_set(FilterKind::Filter, old, &mut state.key));
+        return Err(ENODEV);
+    }
+    Ok(())
+}
+
+/// [`change_set`]; gives the set that was there.
+fn exchange_set(
+    state: &mut State,
+    op: OpsRef,
+    which: FilterKind,
+    new: SiteSet,
+    how: Shared,
+) -> Result<Retired> {
     if is_dead() {
         return Err(ENODEV);
     }
@@ -233,7 +259,7 @@ pub(crate) fn change_set(
     let mut concerned = Manager::parts().any(|part| part.shares_sets(op));
     list::for_each(&state.key, |other| concerned |= other.shares_sets(op));
     if !concerned {
-        return Ok(());
+        return Ok(old);
     }
     let empty = SiteSet::new();
     let old_set = old.set().unwrap_or(&empty);
@@ -244,7 +270,7 @@ pub(crate) fn change_set(
     } else {
         sync(key, targets, Scope::Sets(&[old_set, new_set]));
     }
-    Ok(())
+    Ok(old)
 }
 
 /// Frees the sets of an ops that is not registered: `ftrace_free_filter()`.

@@ -6,6 +6,7 @@
 use crate::kernel::ftrace::{self, callback_head};
 use crate::kernel::queues;
 use crate::trace::ftrace::hash::SiteSet;
+use core::mem::ManuallyDrop;
 use kernel::{
     prelude::*,
     sync::{
@@ -57,6 +58,11 @@ impl Retired {
     pub(super) unsafe fn from_raw(set: *mut SharedSet) -> Self {
         // INVARIANT: `set` is a box's, which nobody else has.
         Retired(set)
+    }
+
+    /// The pointer, for an ops that gets it back.
+    pub(super) fn into_raw(self) -> *mut SharedSet {
+        ManuallyDrop::new(self).0
     }
 
     /// The set; `None` if there was none.
