@@ -154,7 +154,7 @@ pub(crate) fn add(op: OpsRef, calls: &SiteSet) -> Result {
     }
     let old = op
         .set_of(FilterKind::Filter, &state.key)
-        .filter(|f| f.len() != 0);
+        .filter(|f| !f.is_empty());
     let first = old.is_none();
     if first && (op.func_addr() != 0 || op.trampoline() != 0 || op.has(flag::ENABLED)) {
         return Err(EINVAL);
@@ -186,18 +186,19 @@ pub(crate) fn add(op: OpsRef, calls: &SiteSet) -> Result {
 /// # Errors
 ///
 /// `EINVAL` for an ops that is none of a direct caller, nothing to take out, or a site that has
-/// another direct caller; `ENOMEM`; `ENODEV` when ftrace is disarmed.
+/// another direct caller; `ENOMEM`; `ENODEV` when ftrace is disarmed. A site that has gone is taken
+/// out already.
 pub(crate) fn del(op: OpsRef, calls: &SiteSet) -> Result {
     check(op)?;
     let _direct = DIRECT.lock();
     let mut state = FTRACE.lock();
     let key = &state.key;
     let old = op.set_of(FilterKind::Filter, key).ok_or(EINVAL)?;
-    if calls.len() == 0
-        || calls
-            .iter()
-            .any(|(addr, target)| !old.contains(addr) || op.direct_at(addr, key.into()) != target)
-    {
+    let is_other = |(addr, target)| match old.contains(addr) {
+        true => op.direct_at(addr, key.into()) != target,
+        false => !old.has_lost(),
+    };
+    if calls.len() == 0 || calls.iter().any(is_other) {
         return Err(EINVAL);
     }
     let mut new = old.try_clone()?;

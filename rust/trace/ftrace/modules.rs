@@ -10,7 +10,7 @@
 pub(crate) mod freed;
 
 use super::arch::{Arch, Found, IdleSites, Machine};
-use super::ops::{self, update, FilterKind, OpsRef, Shared, State, FTRACE};
+use super::ops::{self, flag, update, FilterKind, OpsRef, Shared, State, FTRACE};
 use super::sites::table::{self, Table};
 use crate::kernel::kallsyms::SymbolOffset;
 use crate::kernel::module::{Module, ModuleId};
@@ -18,6 +18,7 @@ use crate::kernel::{clock, memory};
 use core::fmt;
 use kernel::{
     prelude::*,
+    str::BStr,
     sync::{
         atomic::{Atomic, Relaxed},
         rcu,
@@ -174,6 +175,13 @@ pub(crate) fn enable(module: &Module<'_>) {
     if ops::is_dead() {
         return;
     }
+    if let Err(e) = keep_out_stale(&mut state, module) {
+        pr_warn!(
+            "ftrace: the functions of a module cannot be traced: {:?}\n",
+            e
+        );
+        return;
+    }
     let mut tables: [Option<*const Table>; 2] = [None; 2];
     let mine = table::under_lock(&state.key).filter(|t| t.module() == module.id());
     for (table, place) in mine.zip(tables.iter_mut()) {
@@ -184,6 +192,38 @@ pub(crate) fn enable(module: &Module<'_>) {
     let (key, targets) = state.sites();
     for table in tables.into_iter().flatten() {
         update::sync(key, targets, update::Scope::Table(table));
+    }
+}
+
+/// A direct caller, or an ops that changes where functions go, is made for certain functions. If it
+/// still names one that went with its module, it does not get what comes to the same address with
+/// `module`: its filter forgets that.
+///
+/// # Errors
+///
+/// `ENOMEM`: sites of `module` may not be used.
+fn keep_out_stale(state: &mut State, module: &Module<'_>) -> Result {
+    let (text, init_text) = (module.text(), module.init_text());
+    let is_new = |addr: usize| text.contains(&addr) || init_text.contains(&addr);
+    loop {
+        let mut stale = None;
+        ops::for_each_registered(&state.key, |op| {
+            let named = op.set_of(FilterKind::Filter, &state.key);
+            if op.has(flag::DIRECT | flag::IPMODIFY) {
+                let named = named.filter(|set| set.iter().any(|(addr, _)| is_new(addr)));
+                stale = named.map(|set| (op, set)).or(stale);
+            }
+        });
+        let Some((op, set)) = stale else {
+            return Ok(());
+        };
+        kernel::pr_warn_once!(
+            "ftrace: a direct caller or IPMODIFY ops of a function that has gone is left out of module {}\n",
+            BStr::from_bytes(module.name())
+        );
+        let mut new = set.try_clone()?;
+        new.lose(|addr| !is_new(addr))?;
+        ops::change_set(state, op, FilterKind::Filter, new, Shared::Shrinks)?;
     }
 }
 
