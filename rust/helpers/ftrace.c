@@ -4,6 +4,7 @@
 #include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/perf_event.h>
+#include <linux/slab.h>
 #include <linux/trace_recursion.h>
 #include <asm/sections.h>
 #include <asm/text-patching.h>
@@ -116,6 +117,11 @@ __rust_helper void rust_helper_rtrace_announce_code(unsigned long addr, unsigned
 	perf_event_ksymbol(PERF_RECORD_KSYMBOL_TYPE_OOL, addr, size, !made, name);
 	if (made)
 		perf_event_text_poke((void *)addr, NULL, 0, (void *)addr, size);
+}
+
+__rust_helper struct kmem_cache *rust_helper_rtrace_make_cache(const char *name, unsigned int size)
+{
+	return kmem_cache_create(name, size, 0, 0, NULL);
 }
 
 /* Where the build's list of sites is, and the kernel's init text. */

@@ -86,6 +86,8 @@ pub(crate) mod relaxed;
 pub(crate) mod reserved;
 #[cfg(CONFIG_RETHOOK)]
 pub(crate) mod rethook;
+#[cfg(CONFIG_FUNCTION_TRACER)]
+pub(crate) mod slab;
 pub(crate) mod sort;
 pub(crate) mod stack;
 #[cfg(CONFIG_FTRACE_SYSCALLS)]

@@ -3,11 +3,11 @@
 //! Shadow stacks: where the traced functions of a task return to.
 //!
 //! A traced function's return address is exchanged for the address of a hook; where it really
-//! returns to is kept here, in a page of the task's own, `task_struct.ret_stack`. The task itself
+//! returns to is kept here, in memory of the task's own, `task_struct.ret_stack`. The task itself
 //! writes to it, and what interrupts the task, which leaves it as it was; unwinders read. No lock,
 //! any context, NMI included.
 //!
-//! The page is 512 words, and grows upwards, `curr_ret_stack` words being in use:
+//! It is [`WORDS`](layout::WORDS) words, and grows upwards, `curr_ret_stack` words being in use:
 //!
 //! ```text
 //!   frame   retp  ret  func  data  Top        one traced function; see [`Frame`]
@@ -22,7 +22,7 @@
 //! and that shows in its first word, as no two live frames have the same place of their return
 //! address on the stack ([`Room::push`]).
 //!
-//! Tasks get their page when they first run a traced function. It comes from a few spare ones
+//! Tasks get their stack when they first run a traced function. It comes from a few spare ones
 //! ([`prepare`]), since hits cannot allocate; an irq_work replaces them. Fields of
 //! `include/linux/sched.h`; freed with the task.
 //!

@@ -278,7 +278,7 @@ impl Current {
         self.0.used().store(end as i32 + 1, Relaxed);
         compiler_fence(Ordering::SeqCst);
         top.store(value, Relaxed);
-        // SAFETY: words of the page, which stays while the task runs; all accesses are atomic.
+        // SAFETY: words of the stack, which stays while the task runs; all accesses are atomic.
         Some(unsafe { core::slice::from_raw_parts(base.as_ptr().add(at).cast(), words) })
     }
 
@@ -297,7 +297,7 @@ impl Current {
                 Top(unsafe { self.0.word(base.as_ptr(), at) }.load(Relaxed)).as_data()?;
             used = at.checked_sub(words)?;
             if owner == user {
-                // SAFETY: so many words of the page are below its data's end; it stays while the
+                // SAFETY: so many words of the stack are below its data's end; it stays while the
                 // task runs, and all accesses are atomic.
                 return Some(unsafe {
                     core::slice::from_raw_parts(base.as_ptr().add(used).cast(), words)
@@ -311,7 +311,7 @@ impl Current {
     pub(crate) fn var(&self, user: usize, since: u64) -> Option<&Atomic<u64>> {
         let base = self.stack()?;
         let at = WORDS - VARS + 2 * (user % MAX_USERS);
-        // SAFETY: words of the page, which stays while the task runs.
+        // SAFETY: words of the stack, which stays while the task runs.
         let (var, of) = unsafe {
             (
                 self.0.word(base.as_ptr(), at),

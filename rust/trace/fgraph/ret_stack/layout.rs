@@ -4,8 +4,8 @@
 
 use crate::core::bits::fields;
 
-/// Words of a shadow stack.
-pub(super) const WORDS: usize = 512;
+/// Words of a shadow stack: as deep as that of C, whose frames of several users are a word shorter.
+pub(super) const WORDS: usize = 640;
 /// Words at its end that are not for frames.
 pub(super) const VARS: usize = 2 * MAX_USERS;
 /// So many users there can be at a time.
@@ -24,7 +24,7 @@ pub(super) const FUNC: usize = 2;
 pub(super) const DATA: usize = 3;
 pub(super) const TOP: usize = 4;
 
-pub(super) type Page = [u64; WORDS];
+pub(super) type Words = [u64; WORDS];
 
 /// The last word of a frame or of data.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -2,10 +2,11 @@
 
 //! Stacks that no task has yet, for tasks that run their first traced function.
 
-use super::layout::Page;
+use super::layout::Words;
 use super::Current;
 use crate::kernel::clock;
 use crate::kernel::irq_work::{IrqWork, Run};
+use crate::kernel::slab::Cache;
 use core::ptr;
 use kernel::prelude::*;
 use kernel::sync::atomic::{ordering, Atomic, Relaxed};
@@ -17,23 +18,23 @@ const SPARES: usize = 4;
 impl Current {
     /// Takes a spare stack for a task that has none; tracing of it is paused.
     pub(super) fn take_spare(&self) {
-        let Some(page) = SPARE.as_ref().and_then(|spare| spare.take()) else {
+        let Some(stack) = SPARE.as_ref().and_then(|spare| spare.take()) else {
             return;
         };
-        let page = KBox::into_raw(page).cast();
+        let stack = KBox::into_raw(stack).cast();
         let taken = self
             .0
             .stack()
-            .cmpxchg(ptr::null_mut(), page, ordering::Full);
+            .cmpxchg(ptr::null_mut(), stack, ordering::Full);
         if taken.is_ok() {
             // INVARIANT: it has a stack now.
             self.0.used().store(0, Relaxed);
         } else {
             // An interrupt was traced meanwhile, and has taken another.
             // SAFETY: it came from `KBox::into_raw` just now, and nobody else has it.
-            let page = unsafe { KBox::from_raw(page.cast::<Page>()) };
+            let stack = unsafe { KBox::from_raw(stack.cast::<Words>()) };
             if let Some(spare) = SPARE.as_ref() {
-                spare.give(page);
+                spare.give(stack);
             }
         }
     }
@@ -42,13 +43,15 @@ impl Current {
 /// Stacks that no task has yet.
 struct Spare {
     /// One place more for each CPU than are filled, at the end, for those that are given back.
-    pages: KVec<Atomic<*mut Page>>,
+    stacks: KVec<Atomic<*mut Words>>,
     /// How many of them are filled; for a moment it may say more, never less. While there are none,
     /// tasks without a stack do not look at each place at each function.
     filled: Atomic<i32>,
     /// The tick at which there was no memory for more.
     failed: Atomic<u64>,
     refill: Pin<KBox<IrqWork<Refill>>>,
+    /// Where they are allocated. It is not destroyed: made last.
+    cache: Cache<Words>,
 }
 
 static SPARE: SetOnce<Spare> = SetOnce::new();
@@ -59,10 +62,10 @@ struct Refill;
 impl Run for Refill {
     fn run(&self) {
         // Without memory the functions of some task are counted as overrun until the next attempt, at
-        // the next tick. So the reserves for atomic contexts may be used: it is a page for a task at
+        // the next tick. So the reserves for atomic contexts may be used: it is a stack for a task at
         // most.
         if let Some(spare) = SPARE.as_ref() {
-            let filled = spare.fill(GFP_ATOMIC | kernel::alloc::flags::__GFP_NOWARN);
+            let filled = spare.fill(false);
             if filled.is_err() {
                 spare.failed.store(clock::ticks(), Relaxed);
             }
@@ -72,35 +75,36 @@ impl Run for Refill {
 
 impl Spare {
     fn new() -> Result<Self> {
-        let mut pages = KVec::new();
+        let mut stacks = KVec::new();
         for _ in 0..(SPARES + 1) * kernel::cpu::nr_cpu_ids() as usize {
-            pages.push(Atomic::new(ptr::null_mut()), GFP_KERNEL)?;
+            stacks.push(Atomic::new(ptr::null_mut()), GFP_KERNEL)?;
         }
         Ok(Spare {
-            pages,
+            stacks,
             filled: Atomic::new(0),
             failed: Atomic::new(0),
             refill: KBox::pin_init(IrqWork::new(Refill), GFP_KERNEL)?,
+            cache: Cache::new(c"fgraph_stack")?,
         })
     }
 
     /// Any context.
-    fn take(&self) -> Option<KBox<Page>> {
-        let page = match self.filled.load(Relaxed) {
+    fn take(&self) -> Option<KBox<Words>> {
+        let stack = match self.filled.load(Relaxed) {
             0 => None,
             _ => self.find(),
         };
         if self.failed.load(Relaxed) != clock::ticks() {
             self.refill.queue();
         }
-        page
+        stack
     }
 
-    fn find(&self) -> Option<KBox<Page>> {
+    fn find(&self) -> Option<KBox<Words>> {
         // Each CPU begins at its own places, so that many do not try the same one.
         let first = SPARES.wrapping_mul(kernel::cpu::CpuId::current().as_u32() as usize);
-        let (others, own) = self.pages.split_at_checked(first).unwrap_or_default();
-        let page = [own, others]
+        let (others, own) = self.stacks.split_at_checked(first).unwrap_or_default();
+        let stack = [own, others]
             .into_iter()
             .flatten()
             .filter(|place| !place.load(Relaxed).is_null())
@@ -109,15 +113,17 @@ impl Spare {
         self.filled.fetch_sub(1, Relaxed);
         // SAFETY: what is in a place came from `KBox::into_raw`, and the exchange has made it ours
         // alone.
-        Some(unsafe { KBox::from_raw(page) })
+        Some(unsafe { KBox::from_raw(stack) })
     }
 
-    /// Puts a page in a place, unless that has one.
-    fn put(&self, place: &Atomic<*mut Page>, page: *mut Page) -> bool {
+    /// Puts a stack in a place, unless that has one.
+    fn put(&self, place: &Atomic<*mut Words>, stack: *mut Words) -> bool {
         // Before it can be taken.
         self.filled.fetch_add(1, Relaxed);
-        // Fully ordered: who takes the page has counted it.
-        let put = place.cmpxchg(ptr::null_mut(), page, ordering::Full).is_ok();
+        // Fully ordered: who takes the stack has counted it.
+        let put = place
+            .cmpxchg(ptr::null_mut(), stack, ordering::Full)
+            .is_ok();
         if !put {
             self.filled.fetch_sub(1, Relaxed);
         }
@@ -125,27 +131,25 @@ impl Spare {
     }
 
     /// Any context. Frees nothing, which would not do there: `fill` leaves places at the end empty.
-    fn give(&self, page: KBox<Page>) {
-        let page = KBox::into_raw(page);
+    fn give(&self, stack: KBox<Words>) {
+        let stack = KBox::into_raw(stack);
         let _ = self
-            .pages
+            .stacks
             .iter()
             .filter(|place| place.load(Relaxed).is_null())
-            .find(|place| self.put(place, page));
+            .find(|place| self.put(place, stack));
     }
 
     /// Fills all places but those at the end, which are for [`Spare::give`]. Others may fill at the
-    /// same time. Not in an NMI. `ENOMEM`.
-    fn fill(&self, flags: kernel::alloc::Flags) -> Result {
+    /// same time. With `waits`, in task context, and may sleep; else not in an NMI. `ENOMEM`.
+    fn fill(&self, waits: bool) -> Result {
         let count = SPARES * kernel::cpu::nr_cpu_ids() as usize;
-        let places = self.pages.iter().take(count);
+        let places = self.stacks.iter().take(count);
         for place in places.filter(|place| place.load(Relaxed).is_null()) {
-            let page = KBox::<Page>::new_uninit(flags | __GFP_ZERO)?;
-            // SAFETY: words of zeros are a page.
-            let page = KBox::into_raw(unsafe { page.assume_init() });
-            if !self.put(place, page) {
+            let stack = KBox::into_raw(self.cache.zeroed(waits)?);
+            if !self.put(place, stack) {
                 // SAFETY: it came from `KBox::into_raw` just now, and nobody else has it.
-                drop(unsafe { KBox::from_raw(page) });
+                drop(unsafe { KBox::from_raw(stack) });
             }
         }
         Ok(())
@@ -165,7 +169,5 @@ pub(crate) fn prepare() -> Result {
     if SPARE.as_ref().is_none() {
         SPARE.populate(Spare::new()?);
     }
-    SPARE
-        .as_ref()
-        .map_or(Ok(()), |spare| spare.fill(GFP_KERNEL))
+    SPARE.as_ref().map_or(Ok(()), |spare| spare.fill(true))
 }

@@ -2,7 +2,7 @@
 
 //! Any task's shadow stack: how its words are reached, its frames for unwinders, and its life.
 
-use super::layout::{Frame, Page, Top, DATA, FRAME, FUNC, LAST, NO_STACK, RET, RETP, TOP, WORDS};
+use super::layout::{Frame, Top, Words, DATA, FRAME, FUNC, LAST, NO_STACK, RET, RETP, TOP, WORDS};
 use super::Current;
 use crate::core::sys::add_here;
 use crate::kernel::ftrace::{self, running_task, task_struct};
@@ -72,7 +72,7 @@ impl Task {
     /// `base` is the task's stack and stays so; `at` is below [`WORDS`].
     #[inline(always)]
     pub(super) unsafe fn word<'a>(&self, base: *mut u64, at: usize) -> &'a Atomic<u64> {
-        // SAFETY: `base` is the task's stack and `at` is below `WORDS`: a word of the page. All
+        // SAFETY: `base` is the task's stack and `at` is below `WORDS`: a word of it. All
         // accesses are atomic.
         unsafe { Atomic::from_ptr(base.wrapping_add(at)) }
     }
@@ -253,10 +253,10 @@ pub(crate) unsafe fn free(task: *mut task_struct) {
     let Some(task) = NonNull::new(task).map(Task) else {
         return;
     };
-    let page = task.stack().xchg(ptr::null_mut(), ordering::Full);
-    if !page.is_null() {
-        // SAFETY: `Current::take_spare` put a box's page there, and nobody uses the task any more.
-        drop(unsafe { KBox::from_raw(page.cast::<Page>()) });
+    let words = task.stack().xchg(ptr::null_mut(), ordering::Full);
+    if !words.is_null() {
+        // SAFETY: `Current::take_spare` put a box's words there, and nobody uses the task any more.
+        drop(unsafe { KBox::from_raw(words.cast::<Words>()) });
     }
 }
 
