@@ -68,6 +68,7 @@ pub(crate) use record::Body;
 #[cfg(any(CONFIG_FUNCTION_TRACER, CONFIG_FTRACE_SYSCALLS, CONFIG_BRANCH_TRACER))]
 pub(crate) use record::Unfinished;
 pub(crate) use settle::Pause;
+pub(crate) use swap::Rings;
 
 use self::clock::{Clock, CLOCKS};
 use crate::core::format::stats::Size;

@@ -332,6 +332,7 @@ impl Instance {
     pub(crate) fn set_cpumask(&self, mask: CpuSet) {
         let mut state = self.state.lock();
         self.buffer.set_mask(&mask);
+        self.snapshot.buffer().set_mask(&mask);
         state.cpumask = mask;
     }
 }

@@ -30,25 +30,42 @@ use kernel::sync::barrier::smp_mb;
 /// traced function's callback does may be to take a snapshot.
 static SWAPPING: RawLock<()> = RawLock::new(());
 
+/// What is swapped.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rings {
+    /// That of a CPU.
+    Of(CpuId),
+    /// All.
+    All,
+    /// All but those that are emptied one by one.
+    Free,
+}
+
+impl Rings {
+    /// That of `cpu`, or all.
+    pub(crate) fn of(cpu: Option<CpuId>) -> Self {
+        cpu.map_or(Self::All, Self::Of)
+    }
+}
+
 impl Buffer {
-    /// Exchanges the rings of `cpu`, or of all CPUs but those that are emptied one by one, with
-    /// those of `other`. Nothing is lost by it. Any context but NMI; never sleeps.
+    /// Exchanges `rings` with those of `other`. Nothing is lost by it. Any context but NMI; never sleeps.
     ///
     /// # Errors
     ///
-    /// `EBUSY` while one of the two is resized or emptied, for `cpu` its part, and where two rings
-    /// differ in shape; nothing has changed then.
-    pub(crate) fn swap(&self, other: &Self, cpu: Option<CpuId>) -> Result {
+    /// `EBUSY` while one of the two is resized or emptied, and where two rings differ in shape; nothing
+    /// has changed then.
+    pub(crate) fn swap(&self, other: &Self, rings: Rings) -> Result {
         let pairs = || {
             self.all_lanes()
-                .filter(move |lane| cpu.is_none_or(|cpu| cpu == lane.cpu))
+                .filter(move |lane| !matches!(rings, Rings::Of(cpu) if cpu != lane.cpu))
                 .filter_map(|lane| Some((lane, other.any_lane(lane.cpu)?)))
         };
         {
             let _alone = SWAPPING.lock();
             let all_stay = self.kept.load(Relaxed) != 0 || other.kept.load(Relaxed) != 0;
             let stays = |lane: &Lane, twin: &Lane| lane.is_kept() || twin.is_kept();
-            if all_stay || cpu.is_some() && pairs().any(|(lane, twin)| stays(lane, twin)) {
+            if all_stay || rings != Rings::Free && pairs().any(|(lane, twin)| stays(lane, twin)) {
                 return Err(EBUSY);
             }
             let swapped = || pairs().filter(|(lane, twin)| !stays(lane, twin));

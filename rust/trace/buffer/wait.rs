@@ -5,8 +5,8 @@
 //! A sleeper leaves a mark with the rings it waits for; the next writer that commits sees the mark
 //! and wakes it by irq_work. Writers do not pay for a barrier between committing and looking for
 //! the mark, so one that commits at the very moment may miss it: sleepers therefore look again by
-//! themselves a few times a second, and a poller interrupts the writers' CPUs first, but for those
-//! that `nohz_full=` keeps free of noise.
+//! themselves a few times a second, and a poller that finds nothing interrupts the writers' CPUs, but for
+//! those that `nohz_full=` keeps free of noise.
 
 use super::lane::{self, Lane};
 use super::Buffer;
@@ -126,7 +126,7 @@ impl Buffer {
             // Pairs with the barriers in `swap_lane` and `settle_new`: a ring that comes after this
             // gets the mark from them.
             smp_mb(ordering::Full);
-            if enough || self.with_ring(lane, |ring| core::ptr::eq(ring, marked)) {
+            if enough && marks == Marks::UnlessReady || self.with_ring(lane, |ring| core::ptr::eq(ring, marked)) {
                 return enough;
             }
         }

@@ -67,7 +67,7 @@ impl Control for SubBufferSize {
         ))
     }
 
-    /// Rounds up to 2^n pages. `EINVAL` for 0 and for more than 128 pages, `ENOMEM`, `EBUSY`. A
+    /// Rounds up to 2^n pages. `EINVAL` for 0 and for more than 128 pages, `ENOMEM`, `EBUSY`, `EINTR`. A
     /// change moves the file offset by 1, as in C.
     fn store_written(&self, at: &Place, line: &[u8], _len: usize) -> Result<usize> {
         let kb = number::unsigned(line, 10).map_err(errno)?;

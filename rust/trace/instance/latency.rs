@@ -20,6 +20,8 @@ use crate::kernel::raw_lock::RawLock;
 use crate::kernel::tracepoint::TaskView;
 use crate::kernel::tracepoint::COMM;
 #[cfg(CONFIG_TRACER_MAX_TRACE)]
+use crate::trace::buffer::Rings;
+#[cfg(CONFIG_TRACER_MAX_TRACE)]
 use crate::trace::tasks::cmdlines;
 #[cfg(any(CONFIG_TRACER_MAX_TRACE, CONFIG_FUNCTION_TRACER))]
 use kernel::cpu::CpuId;
@@ -239,7 +241,7 @@ impl Latency {
         }
         // The swap fails while a buffer is cleared or resized. As in C, the data of the latency of one
         // CPU is recorded anyway. That of all CPUs always has its trace.
-        if instance.snapshot().take(live, cpu).is_err() && cpu.is_none() {
+        if instance.snapshot().take(live, Rings::of(cpu)).is_err() && cpu.is_none() {
             return;
         }
         self.set_longest(found.latency);

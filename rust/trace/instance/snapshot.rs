@@ -28,7 +28,7 @@ use crate::kernel::cpus;
 use crate::kernel::raw_lock::RawLock;
 use crate::kernel::rcu_slot::RcuSlot;
 use crate::trace::buffer::entry::Context;
-use crate::trace::buffer::Buffer;
+use crate::trace::buffer::{Buffer, Rings};
 use core::any::Any;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
@@ -191,18 +191,22 @@ impl Snapshot {
         self.owned_by_tracer.store(tracers, Relaxed);
     }
 
-    /// Swaps the rings of `live` and of the spare buffer: all of them, or those of `cpu`. The
-    /// caller has armed the snapshot. Any context but NMI. As in C, does nothing while recording is
-    /// paused, nor with one CPU that does not record.
+    /// Swaps `rings` of `live` and of the spare buffer. The caller has armed the snapshot. Any
+    /// context but NMI. As in C, does nothing while recording is paused, nor with one CPU that does not
+    /// record.
     ///
     /// # Errors
     ///
     /// `EBUSY` when the snapshot is not allocated, or a buffer is being resized or cleared.
-    pub(crate) fn take(&self, live: &Buffer, cpu: Option<CpuId>) -> Result {
-        if live.is_paused() || cpu.is_some_and(|cpu| !live.records_on(cpu)) {
+    pub(crate) fn take(&self, live: &Buffer, rings: Rings) -> Result {
+        if live.is_paused() || matches!(rings, Rings::Of(cpu) if !live.records_on(cpu)) {
             return Ok(());
         }
-        live.swap(&self.spare, cpu)?;
+        // An entry that is still to be copied is recorded as `tracing_on` was at its hit.
+        if self.spare.is_on() != live.is_on() {
+            self.spare.set_on(live.is_on());
+        }
+        live.swap(&self.spare, rings)?;
         self.spare.set_time_start(0);
         Ok(())
     }
@@ -228,7 +232,7 @@ impl Snapshot {
                     self.spare.shape_like(live, cpu)?;
                 }
                 self.arm(live)?;
-                let taken = take_at_rest(instance, cpu);
+                let taken = take_at_rest(instance, Rings::of(cpu));
                 self.disarm();
                 taken?;
             }
@@ -238,15 +242,14 @@ impl Snapshot {
     }
 }
 
-/// Takes a snapshot of `instance`, of all CPUs or of `cpu`, for the current task, which the header of
-/// the snapshot then shows. Does nothing for a CPU that is offline, as in C. Context and errors as of
-/// [`Snapshot::take`].
-fn take_here(instance: &Instance, cpu: Option<CpuId>) -> Result {
+/// Takes a snapshot of `rings` of `instance` for the current task, which the header of the snapshot then
+/// shows. Does nothing for a CPU that is offline, as in C. Context and errors as of [`Snapshot::take`].
+fn take_here(instance: &Instance, rings: Rings) -> Result {
     let live = instance.buffer();
-    if live.is_paused() || cpu.is_some_and(|cpu| !cpus::is_online(cpu)) {
+    if live.is_paused() || matches!(rings, Rings::Of(cpu) if !cpus::is_online(cpu)) {
         return Ok(());
     }
-    instance.snapshot().take(live, cpu)?;
+    instance.snapshot().take(live, rings)?;
     #[cfg(CONFIG_TRACER_MAX_TRACE)]
     instance.latency()?.note_snapshot();
     Ok(())
@@ -254,9 +257,9 @@ fn take_here(instance: &Instance, cpu: Option<CpuId>) -> Result {
 
 /// [`take_here`] in task context: sleeps until neither buffer is cleared, as often as that is in the
 /// way.
-fn take_at_rest(instance: &Instance, cpu: Option<CpuId>) -> Result {
+fn take_at_rest(instance: &Instance, rings: Rings) -> Result {
     for _ in 0..CLEARS {
-        match take_here(instance, cpu) {
+        match take_here(instance, rings) {
             Err(error) if error == EBUSY => {
                 instance.buffer().await_rest();
                 instance.snapshot().buffer().await_rest();
@@ -264,7 +267,7 @@ fn take_at_rest(instance: &Instance, cpu: Option<CpuId>) -> Result {
             result => return result,
         }
     }
-    take_here(instance, cpu)
+    take_here(instance, rings)
 }
 
 /// A user that may take snapshots of an instance at any time. Dropping it disarms the snapshot.
@@ -308,7 +311,7 @@ pub(crate) fn take_or_report(instance: &Instance) {
     if !refusal(instance) && !snapshot.has_owner() {
         // `EBUSY` means that a whole buffer is being cleared or resized: there is nothing to keep,
         // and during a resize C ignores it, too.
-        let _ = take_here(instance, None);
+        let _ = take_here(instance, Rings::Free);
     }
 }
 

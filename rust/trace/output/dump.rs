@@ -27,6 +27,10 @@ use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::time::{delay::fsleep, Delta};
 
+/// How long [`make_room`] waits before it looks once more, and how often it does.
+const PAUSE: Delta = Delta::from_millis(10);
+const PATIENCE: usize = 1000;
+
 /// Bytes of an event that there is always room for.
 const SHORT: usize = 4096;
 
@@ -80,16 +84,26 @@ impl Room for Payload {
 }
 
 /// Makes room for events of sub-buffers of `size` bytes. Dumps leave longer events out. Waits for a
-/// dump that is under way. Task context, sleeps. `ENOMEM`.
+/// dump that is under way. Task context, sleeps.
+///
+/// # Errors
+///
+/// `ENOMEM`; `EINTR` when a signal comes first, `EBUSY` when the dump does not end.
 pub(crate) fn make_room(size: usize) -> Result {
     if ROOM.load(Relaxed) >= size {
         return Ok(());
     }
     let mut new = KVVec::from_elem(0, size, GFP_KERNEL)?;
-    while !put_room(&mut new) {
-        fsleep(Delta::from_millis(10));
+    for _ in 0..PATIENCE {
+        if put_room(&mut new) {
+            return Ok(());
+        }
+        if current!().signal_pending() {
+            return Err(EINTR);
+        }
+        fsleep(PAUSE);
     }
-    Ok(())
+    Err(EBUSY)
 }
 
 /// Puts `new` in place if it is longer, and gives what was there. Says whether it could: no dump is

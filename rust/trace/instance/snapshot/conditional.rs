@@ -8,6 +8,7 @@
 use super::{refusal, take_here, Conditional};
 use crate::kernel::context::IrqsOff;
 use crate::kernel::raw_lock::around_traced;
+use crate::trace::buffer::Rings;
 use crate::trace::instance::Instance;
 use core::any::Any;
 use core::hint::spin_loop;
@@ -84,7 +85,7 @@ impl Instance {
                 around_traced();
                 decide(&*now.owner, &|| {
                     // While the buffer is paused, nothing is exchanged.
-                    !self.buffer.is_paused() && take_here(self, None).is_ok()
+                    !self.buffer.is_paused() && take_here(self, Rings::All).is_ok()
                 });
                 now.deciding.store(0, ordering::Release);
             });

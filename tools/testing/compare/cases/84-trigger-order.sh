@@ -211,6 +211,31 @@ for trigger in "$h" 'snapshot if id == 110' 'traceon if id == 110'; do
 	done
 done
 echo 0 > snapshot
+echo "== a filtered entry whose trigger takes a snapshot while nothing is recorded =="
+echo 1 > snapshot
+for off in before trigger mask; do
+	echo "-- off: $off"
+	echo > trace
+	echo 2 > snapshot
+	case $off in
+	before) echo 0 > tracing_on; echo 'snapshot if id == 110' > $e/trigger ;;
+	trigger) echo 'snapshot if id == 110' > $e/trigger; echo 'traceoff if id == 110' >> $e/trigger ;;
+	mask) echo 'snapshot if id == 110' > $e/trigger; echo 0 > tracing_cpumask ;;
+	esac
+	echo 'id == 110' > $e/filter
+	echo 1 > $e/enable
+	calls
+	echo 0 > $e/enable
+	echo 0 > $e/filter
+	sed -n "$n" trace
+	echo "- snapshot"
+	sed -n "$n" snapshot
+	echo '!snapshot if id == 110' >> $e/trigger
+	echo '!traceoff if id == 110' >> $e/trigger
+	echo 1 > tracing_on
+	echo f > tracing_cpumask
+done
+echo 0 > snapshot
 echo "== a synthetic event with a filter and a histogram =="
 echo 'more long id' >> synthetic_events
 echo 1 > events/synthetic/more/enable

@@ -6,6 +6,7 @@
 //!
 //! There is one CPU that writes. The other threads are other CPUs, or tasks there.
 
+use super::swap::Rings;
 use super::Buffer;
 use crate::kernel::cpus;
 use crate::kernel::fs::pseudo_fs::{PollCall, PollEvents};
@@ -85,10 +86,10 @@ fn swapping_while_a_switch_is_thrown() {
                 live.set_on(false);
             }
         });
-        live.swap(&spare, None).unwrap();
+        live.swap(&spare, Rings::All).unwrap();
         switch.join().unwrap();
         assert!(!records(&live));
-        live.swap(&spare, None).unwrap();
+        live.swap(&spare, Rings::All).unwrap();
         assert_eq!((records(&live), records(&spare)), (false, true));
     });
 }
@@ -106,11 +107,11 @@ fn swapping_while_recording_is_turned_on() {
                 live.set_overwrite(false);
             }
         });
-        live.swap(&spare, None).unwrap();
+        live.swap(&spare, Rings::All).unwrap();
         switch.join().unwrap();
         let overwrite = |buffer: &Buffer| buffer.with_only_ring(|_, ring| ring.core.overwrite());
         assert_eq!((records(&live), overwrite(&live)), (true, false));
-        live.swap(&spare, None).unwrap();
+        live.swap(&spare, Rings::All).unwrap();
         assert_eq!((records(&live), records(&spare)), (true, true));
         assert_eq!((overwrite(&live), overwrite(&spare)), (false, true));
     });
@@ -125,7 +126,7 @@ fn swapping_while_writing() {
         let snapshot = spawn(1, {
             let (live, spare) = (live.clone(), spare.clone());
             move || {
-                live.swap(&spare, None).unwrap();
+                live.swap(&spare, Rings::All).unwrap();
                 let mut last = 0;
                 let early = drain(&spare, &mut last);
                 rcu::wait();
@@ -156,7 +157,7 @@ fn swapping_while_somebody_begins_to_wait() {
             let live = live.clone();
             move || live.wait(Some(cpu()), 0).is_err()
         });
-        live.swap(&spare, None).unwrap();
+        live.swap(&spare, Rings::All).unwrap();
         let sleeps = sleeper.join().unwrap();
         assert!(sleeps);
         assert!(is_woken(&live, &Clock(Cell::new(0))), "the mark is lost");
@@ -327,7 +328,7 @@ fn resetting_while_swapping() {
             let live = live.clone();
             move || live.reset()
         });
-        let swapped = live.swap(&spare, None);
+        let swapped = live.swap(&spare, Rings::All);
         let written = write(&live, &clock);
         reset.join().unwrap();
         assert!(matches!(swapped, Ok(()) | Err(EBUSY)));

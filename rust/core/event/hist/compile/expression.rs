@@ -41,7 +41,7 @@ impl<'a> Parser<'a, '_> {
         let (constant_a, constant_b) = (self.constant(&a), self.constant(&b));
         let by_zero = operator == Operator::Divide && constant_b == Some(0);
         if by_zero {
-            self.log.log(Reason::DivisionByZero, right_text);
+            self.log.log(Reason::DivisionByZero, until_cut(right_text));
             return Err(Errno::Domain);
         }
         for node in [a, b] {

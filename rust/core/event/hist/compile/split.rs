@@ -67,10 +67,12 @@ fn dot_of(part: &[u8]) -> Option<usize> {
     dots.next().and(first).map(|(at, _)| at)
 }
 
-/// [`until_cut`] of a text that C does not look for operators in.
+/// [`until_cut`] of a text that C does not look for operators in. It cuts nothing that begins as a
+/// number.
 pub(super) fn until_dot(text: &[u8]) -> &[u8] {
-    let end = dot_of(text).unwrap_or(text.len());
-    text.get(..end).unwrap_or(text)
+    let is_number = text.first().is_some_and(u8::is_ascii_digit);
+    let end = dot_of(text).filter(|_| !is_number);
+    text.get(..end.unwrap_or(text.len())).unwrap_or(text)
 }
 
 #[cfg(all(test, not(CONFIG_RTRACE)))]
@@ -79,7 +81,7 @@ mod tests {
 
     #[test]
     fn dots() {
-        for (text, left) in [("a.b.c+d", "a"), ("a.b", "a.b"), ("a+b.c", "a+b.c"), ("", "")] {
+        for (text, left) in [("a.b.c+d", "a"), ("a.b", "a.b"), ("1.b.c", "1.b.c"), ("a+b.c", "a+b.c"), ("", "")] {
             assert_eq!(until_dot(text.as_bytes()), left.as_bytes(), "{text}");
         }
     }
