@@ -126,7 +126,9 @@ impl Buffer {
             // Pairs with the barriers in `swap_lane` and `settle_new`: a ring that comes after this
             // gets the mark from them.
             smp_mb(ordering::Full);
-            if enough && marks == Marks::UnlessReady || self.with_ring(lane, |ring| core::ptr::eq(ring, marked)) {
+            if enough && marks == Marks::UnlessReady
+                || self.with_ring(lane, |ring| core::ptr::eq(ring, marked))
+            {
                 return enough;
             }
         }

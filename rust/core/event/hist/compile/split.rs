@@ -81,7 +81,13 @@ mod tests {
 
     #[test]
     fn dots() {
-        for (text, left) in [("a.b.c+d", "a"), ("a.b", "a.b"), ("1.b.c", "1.b.c"), ("a+b.c", "a+b.c"), ("", "")] {
+        for (text, left) in [
+            ("a.b.c+d", "a"),
+            ("a.b", "a.b"),
+            ("1.b.c", "1.b.c"),
+            ("a+b.c", "a+b.c"),
+            ("", ""),
+        ] {
             assert_eq!(until_dot(text.as_bytes()), left.as_bytes(), "{text}");
         }
     }
