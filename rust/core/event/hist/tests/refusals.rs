@@ -78,11 +78,6 @@ fn refusals() {
             Errno::Invalid,
         ),
         (
-            "hist:keys=^sys.own.u64:x=u8/sys.own.$zero:zero=0",
-            Reason::DivisionByZero,
-            Errno::Domain,
-        ),
-        (
             "hist:keys=^sys.own.u64:x=-(sys.own.name)",
             Reason::InvalidTextOperand,
             Errno::Invalid,
