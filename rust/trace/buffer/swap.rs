@@ -179,15 +179,14 @@ impl Buffer {
 
     /// [`Buffer::keep_rings`] for the ring of `cpu` alone, or for all.
     pub(crate) fn keep_rings_of(&self, cpu: Option<CpuId>) -> KeptOf<'_> {
-        match cpu.and_then(|cpu| self.any_lane(cpu)) {
-            None => KeptOf::All {
-                _kept: self.keep_rings(),
-            },
-            Some(lane) => {
-                let _alone = SWAPPING.lock();
-                lane.kept.fetch_add(1, Relaxed);
-                KeptOf::One(lane)
-            }
+        let one = cpu.and_then(|cpu| self.any_lane(cpu));
+        if let Some(lane) = one {
+            let _alone = SWAPPING.lock();
+            lane.kept.fetch_add(1, Relaxed);
+        }
+        KeptOf {
+            _all: one.is_none().then(|| self.keep_rings()),
+            one,
         }
     }
 
@@ -243,14 +242,14 @@ impl Drop for Kept<'_> {
 
 /// One ring, or all, stay; see [`Buffer::keep_rings_of`].
 #[must_use = "rings can be exchanged once this is dropped"]
-pub(crate) enum KeptOf<'a> {
-    All { _kept: Kept<'a> },
-    One(&'a Lane),
+pub(crate) struct KeptOf<'a> {
+    _all: Option<Kept<'a>>,
+    one: Option<&'a Lane>,
 }
 
 impl Drop for KeptOf<'_> {
     fn drop(&mut self) {
-        if let Self::One(lane) = self {
+        if let Some(lane) = self.one {
             lane.kept.fetch_sub(1, Relaxed);
         }
     }
