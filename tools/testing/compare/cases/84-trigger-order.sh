@@ -126,9 +126,10 @@ echo 0 > $e/enable
 echo "== a trigger that runs behind the entry, behind many others =="
 echo > trace
 echo 1 > tracing_on
-echo 1 > $e/enable
+others=$(ls events/syscalls | grep sys_exit_ | head -70)
 echo traceoff > $e/trigger
-for event in $(ls events/syscalls | grep sys_exit_ | head -70); do echo enable_event:syscalls:$event; done >> $e/trigger
+for event in $others; do echo enable_event:syscalls:$event; done >> $e/trigger
+echo 1 > $e/enable
 /bin/true
 /bin/false
 sed -n 's/.*: sched_process_exec: filename=\([^ ]*\) .*/exact \1/p' trace
