@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 # What a person types. kbuild never reads this file: it prefers the Kbuild beside it. The work is done by scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help python setup kernel deb um run guest check check-long check-branch check-debug check-distro check-rt check-kasan check-kcsan check-block check-bpf check-selftest check-configs check-deb bench graft ungraft clean distclean
+.PHONY: help python setup kernel deb um run guest check golden check-long check-branch check-debug check-distro check-rt check-kasan check-kcsan check-block check-bpf check-selftest check-configs check-deb bench graft ungraft clean distclean
 MAKEFLAGS += --no-print-directory
 
 # Options go through the environment to the scripts, each of which names its own at its head.
 export TRACE FLAVOUR CONFIG LINUX_SRC LINUX_TARBALL RUST_LIB_SRC V JOBS
-export KERNEL IMAGE CPU SMP MEM APPEND BOOTCONFIG GUEST_TIMEOUT THREAD ACCEL ICOUNT CHECK_LOG LOG ONLY REPEAT SMOKE QUICK SECOND_TRY CONFIGS SEED
+export KERNEL IMAGE CPU SMP MEM APPEND BOOTCONFIG GUEST_TIMEOUT THREAD ACCEL ICOUNT CHECK_LOG LOG KERNEL_C ONLY REPEAT SMOKE QUICK SECOND_TRY CONFIGS SEED
 
 # The command as it was typed, not as make expands it.
 unexport CMD
@@ -40,12 +40,19 @@ run: python
 guest: python
 	@python3 scripts/guest.py
 
+# Without what takes long.
 check: python
-	@CONFIG= FLAVOUR= python3 scripts/check.py
+	@CONFIG= FLAVOUR= QUICK=1 python3 scripts/check.py
 
-# The same with ten minutes of the hammer, function_graph switched on and off ten thousand times, and a kprobe at each symbol.
+# With it, beside the C kernel as it is built now, with ten minutes of the hammer, function_graph switched on and off ten thousand
+# times, and a kprobe at each symbol.
 check-long: python
-	@CONFIG= FLAVOUR= HAMMER_SECONDS=600 TOGGLES=10000 STEP=1 python3 scripts/check.py
+	@CONFIG= FLAVOUR= QUICK= KERNEL_C=c HAMMER_SECONDS=600 TOGGLES=10000 STEP=1 python3 scripts/check.py
+
+# What C's kernel prints for the work of tools/testing/compare, which the check compares with.
+golden: python
+	@TRACE=c CONFIG= FLAVOUR= python3 scripts/kernel.py
+	@tools/testing/compare/run --golden
 
 # What a kernel with branch profiling has; it builds two more kernels.
 check-branch: python

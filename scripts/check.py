@@ -5,9 +5,12 @@
 A step is a command whose output is read as it comes. Two kinds are understood: `cargo test`, and the KTAP of the suites
 (tools/testing/README.md): `ok 1 name`, `not ok 2 name`, `ok 3 name # SKIP why`; nested lines are not counted; a plan
 `1..N` that is not fulfilled is a failure. A step that exits non-zero without a failed test of its own, and one that runs
-no test at all, count as one failure each. With SECOND_TRY=1 a suite that failed beside another one runs once more, alone, and
-what passes then is said to be unsteady, and no failure. ONLY=text runs the steps whose name contains it. FLAVOUR=name builds the kernels in
-that flavour and runs what is there for it instead, the suites' `run-<name>`.
+no test at all, count as one failure each. With SECOND_TRY=1 what failed beside another suite runs once more, alone, and what
+passes then is said to be unsteady, and no failure: of a suite that says `# CASE=text` of each failure, these cases, of another
+one all. ONLY=text runs the steps whose name contains it. QUICK=1 leaves out
+what the suites' files `long` list. KERNEL_C=c builds the C kernel, too: the suites that compare with C boot it, instead of
+reading what it printed once. FLAVOUR=name builds the kernels in that flavour and runs what is there for it instead, the suites'
+`run-<name>`.
 """
 import collections
 import concurrent.futures
@@ -21,12 +24,13 @@ import subprocess
 import sys
 import threading
 import time
+from unittest import mock
 
 import setup
 from common import BUILD, ROOT, Stop, clear_progress, main, progress, say
 
 # Seconds a step may take: a case of make check-long takes one for each toggle, and some flavours are slow or build within a step.
-LIMIT = 5400 * {"kasan": 8, "kcsan": 4, "distro": 2, "deb": 5}.get(os.environ.get("FLAVOUR"), 1) + int(os.environ.get("TOGGLES") or 0)
+LIMIT = 5400 * {"kasan": 8, "kcsan": 4, "distro": 2, "debug": 2, "deb": 5}.get(os.environ.get("FLAVOUR"), 1) + int(os.environ.get("TOGGLES") or 0)
 if os.environ.get("FLAVOUR") == "configs":
     LIMIT += 1800 * int(os.environ.get("CONFIGS") or 4)
 REASONS = 100  # comment lines before a failure that are shown with it: the log may be gone when somebody reads of it
@@ -37,11 +41,12 @@ DEADLY = (COMPLAINT, "kernel complained", "the guest died")
 COMPLAINT_AGAIN = 30  # lines from there on are said again, too
 AT_ONCE = min(2, os.cpu_count() or 1)  # suites; a guest keeps one host CPU busy, and so do most that need none
 LONGEST = ("loom", "times", "guest", "upstream")  # suites that begin before others
-ALONE = ("debug", "distro", "rt", "kasan", "kcsan", "selftest")  # flavours in which no suite compares with C
+BESIDE_C = ("block", "bpf", "branch")  # flavours in which suites compare with C
 NO_KERNEL = ("configs", "deb")  # whose suites build kernels of their own
 LOGS = os.path.join(BUILD, "check")
 KTAP = re.compile(r"^(ok|not ok) (\d+)(?: -)? ?(.*?)(?:\s+# (SKIP|TODO|XFAIL)\b.*)?$")
 PLAN = re.compile(r"^1\.\.(\d+)(?:\s+# (SKIP).*)?$")
+FAILED_CASE = re.compile(r"^# CASE=(.+)$")
 CARGO = re.compile(r"^test (.+?) \.\.\. (ok|FAILED|ignored)")
 
 
@@ -51,6 +56,7 @@ class Step:
     def __init__(self, name, *command):
         self.name = name
         self.command = command
+        self.failed_cases = []
         self.passed = self.failed = self.skipped = 0
         self.failures = []
         self.unsteady = []
@@ -60,6 +66,8 @@ class Step:
 
     def count(self, line):
         """Take one line of output; returns the name of a test that failed, for the user to see at once."""
+        if found := FAILED_CASE.match(line):
+            self.failed_cases.append(found[1])
         if found := CARGO.match(line):
             return self.add({"ok": "passed", "FAILED": "failed", "ignored": "skipped"}[found[2]], found[1])
         if found := KTAP.match(line):
@@ -188,7 +196,7 @@ def run_suites(steps):
 
 
 def second_try(steps):
-    """Run those that failed once more, each alone, and put the new ones in their place."""
+    """Run what failed once more, suite by suite, and count it anew."""
     for at, step in enumerate(steps):
         if not step.failed:
             continue
@@ -196,7 +204,13 @@ def second_try(steps):
         if step.is_deadly:
             continue
         again = Step(step.name, *step.command)
-        again.run()
+        with_cases = len(step.failed_cases) == step.failed
+        cases = {"CASE": "\n".join(dict.fromkeys(step.failed_cases))} if with_cases else {}
+        with mock.patch.dict(os.environ, cases):
+            again.run()
+        if with_cases:
+            again.passed += step.passed
+            again.skipped += step.skipped
         again.unsteady = list(itertools.chain.from_iterable(step.failures))
         steps[at] = again
 
@@ -221,8 +235,10 @@ def entry():
     guest = suites(f"run-{flavour}" if flavour else "run")
     if not guest:
         raise Stop(f"FLAVOUR={flavour}: there are no tests of that flavour alone", 2)
-    kernels = [KernelStep(trace, flavour) for trace in ("rtrace", "c")
-               if flavour not in NO_KERNEL and (trace != "c" or flavour not in ALONE)]
+    traces = [] if flavour in NO_KERNEL else ["rtrace"]
+    if flavour in BESIDE_C or os.environ.get("KERNEL_C"):
+        traces.append("c")
+    kernels = [KernelStep(trace, flavour) for trace in traces]
     everything = cargo + host + kernels + guest
     if not chosen(everything):
         names = ", ".join(step.name for step in everything)

@@ -5,7 +5,7 @@
 All cases go to one run of the runner, whose start and end cost more than many a case. What the kernel complains of while a
 case runs is that case's failure. A case whose features the kernel does not have is skipped, and so is one that the runner
 calls unresolved (a program or a module is missing). A case that does not end is stopped, and the ones behind it run on. In a
-kernel with kmemleak, memory that the cases have lost is a failure at the end.
+kernel with kmemleak, memory that the cases have lost is a failure at the end. Of a failure, `# CASE=path` is said: the case alone.
 
 NOT_YET names a file of `path<TAB>what it lacks` for cases that do not say themselves what they require. LONG names a file of
 `path<TAB>seconds`: cases that are skipped because they take so long. CASE_LIMIT is how
@@ -67,6 +67,15 @@ class KernelLog:
         return []
 
 
+def title_of(case):
+    """What the runner calls a case, or the path of one that has no description."""
+    if os.path.isdir(case):
+        return case
+    with open(case, encoding="utf-8") as file:
+        found = re.search(r"^#[ \t]*description:[ \t]*(.*)", file.read(), re.M)
+    return found[1] if found else case
+
+
 class Suite:
     """Results, as they come."""
 
@@ -88,13 +97,15 @@ class Suite:
             with subprocess.Popen(["sh", self.runner, "--ktap", "--keep", "--logdir", logs, *OPTIONS, *cases], stdin=subprocess.DEVNULL,
                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True) as process:
                 done = planned = 0
+                path_of = {title_of(case): case for case in cases if os.path.exists(case)}
                 for line, seconds in lines_of(process, LIMIT):
                     if plan := PLAN.match(line):
                         planned = int(plan[1])
                     if found := RESULT.match(line):
                         # Behind the last one come the repetitions in an instance.
                         case = cases[done] if done < len(cases) else ""
-                        self.report(found, logs, f"{seconds:.0f} s" + f": {case}" * bool(case))
+                        self.report(found, logs, f"{seconds:.0f} s" + f": {case}" * bool(case),
+                                    case or path_of.get(found[3].removeprefix("(instance)").strip()))
                         done += 1
                 ended = process.poll() is not None
                 if not ended:
@@ -107,10 +118,12 @@ class Suite:
                 return []
             name = cases[done] if done < len(cases) else "the cases in an instance"
             self.explain("what it said:", self.tail(logs, done + 1))
+            if done < len(cases):
+                print(f"# CASE={name}")
             self.say(False, f"{name}: " + ("the runner ended before it" if ended else f"did not end within {LIMIT} s"))
             return cases[done + 1:]
 
-    def report(self, found, logs, took):
+    def report(self, found, logs, took, case):
         print(f"# {took}")
         kind, number, title, word = found.groups()
         complaint = self.log.complaint()
@@ -119,6 +132,8 @@ class Suite:
             self.explain("the kernel complained:", complaint)
         if not good:
             self.explain("what it said:", self.tail(logs, number))
+            if case:
+                print(f"# CASE={case}")
         notes = {"SKIP": "SKIP not supported by this kernel", "UNRESOLVED": "SKIP unresolved"}
         self.say(good, title, notes.get(word, "") if good else "")
 
@@ -189,9 +204,7 @@ def entry():
     suite, wanted = Suite(runner), []
     for case in cases:
         if reason := why_not(case, not_yet, long):
-            with open(case, encoding="utf-8") as file:
-                title = re.search(r"^#[ \t]*description:[ \t]*(.*)", file.read(), re.M)
-            suite.say(True, title[1] if title else case, f"SKIP {reason}")
+            suite.say(True, title_of(case), f"SKIP {reason}")
         else:
             wanted.append(case)
     while wanted:

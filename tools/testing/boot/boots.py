@@ -3,9 +3,16 @@
 import os
 import re
 import subprocess
+import sys
 import tempfile
+import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
+sys.path.append(os.path.dirname(HERE))
+
+from quick import seconds_of_long  # noqa: E402
+
 KERNEL = os.environ.get("KERNEL", "rtrace")
 
 
@@ -25,11 +32,13 @@ class Boot:
                 tempfile.NamedTemporaryFile("w", suffix=".bconf") as config:
             config.write(self.config)
             config.flush()
-            environment = dict(os.environ, KERNEL=KERNEL, APPEND=self.parameters, LOG=console.name, GUEST_TIMEOUT="180",
+            environment = dict(os.environ, KERNEL=KERNEL, APPEND=self.parameters, LOG=console.name,
                                CMD=f"cd /sys/kernel/tracing\n{self.command}")
             if self.config:
                 environment["BOOTCONFIG"] = config.name
             environment.update(self.settings)
+            limits = self.settings.get("GUEST_TIMEOUT", "180"), os.environ.get("GUEST_TIMEOUT") or "0"
+            environment["GUEST_TIMEOUT"] = max(limits, key=int)
             options = [] if self.complains else ["--check-log"]
             done = subprocess.run([os.path.join(ROOT, "scripts", "guest.py"), *options], env=environment, check=False,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
@@ -60,15 +69,21 @@ def configured(*lines):
 
 
 def main(tests):
-    """Run them as a suite (tools/testing/README.md); CASE=text those whose name has it."""
-    chosen = [test for test in tests if os.environ.get("CASE", "") in test.name]
+    """Run them as a suite (tools/testing/README.md); CASE=text those whose name has it, or one of its lines."""
+    texts = os.environ.get("CASE", "").split("\n")
+    chosen = [test for test in tests if any(text in test.name for text in texts)]
     print("KTAP version 1")
     print(f"1..{len(chosen)}", flush=True)
-    failed = 0
+    failed, long = 0, seconds_of_long(HERE)
     for number, test in enumerate(chosen, 1):
+        if test.name in long:
+            print(f"ok {number} {test.name} # SKIP takes {long[test.name]} s, and QUICK=1 is given", flush=True)
+            continue
+        begun = time.monotonic()
         wrong = test.run()
+        print(f"# {time.monotonic() - begun:.0f} s")
         if wrong:
             failed += 1
-            print("\n".join(f"# {line}" for line in wrong.splitlines()))
+            print("\n".join(f"# {line}" for line in wrong.splitlines()), f"\n# CASE={test.name}", sep="")
         print(f"{'not ok' if wrong else 'ok'} {number} {test.name}", flush=True)
     return 1 if failed else 0
