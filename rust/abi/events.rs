@@ -31,8 +31,8 @@ use kernel::sync::Arc;
 ///
 /// # Safety
 ///
-/// `fbuffer` is the caller's; `trace_file` is as the module's head says. Preemption is off, and stays so
-/// until [`trace_event_buffer_commit`].
+/// `fbuffer` is the caller's; `trace_file` is as the module's head says. If preemption is off, it stays
+/// so until [`trace_event_buffer_commit`]; if it is on, it is off between these two.
 #[export]
 pub(crate) unsafe extern "C" fn trace_event_buffer_reserve(
     fbuffer: *mut bindings::trace_event_buffer,
@@ -40,7 +40,8 @@ pub(crate) unsafe extern "C" fn trace_event_buffer_reserve(
     len: c_ulong,
 ) -> *mut c_void {
     // SAFETY: `trace_file` is the `HotFile` that the probe was registered with, and `fbuffer` a
-    // place of its own. Preemption is off until the commit; the guard is not dropped.
+    // place of its own. Preemption is off until the commit, or `reserve` finds that it is not; the guard
+    // is not dropped.
     let (stay, file, at) = unsafe {
         (
             ManuallyDrop::new(PreemptOff::assume()),

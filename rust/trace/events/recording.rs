@@ -24,13 +24,7 @@ use super::trigger::{HitTime, TriggerList};
 use crate::core::ring_buffer::{Attempt, Header};
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 use crate::kernel::cold::copied;
-use crate::kernel::context::LentOff;
-#[cfg(any(
-    CONFIG_FTRACE_SYSCALLS,
-    CONFIG_TRACE_EVENT_INJECT,
-    CONFIG_DYNAMIC_EVENTS
-))]
-use crate::kernel::context::PreemptOff;
+use crate::kernel::context::{self, LentOff, PreemptCount, PreemptOff};
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 use crate::kernel::dynamic_event::{DynamicEvent, OtherFiles};
 #[cfg(CONFIG_KPROBE_EVENTS)]
@@ -44,6 +38,7 @@ use crate::kernel::trace_event::COMMON;
 use crate::kernel::trace_event::{flag, Reservation};
 use crate::trace::buffer::entry::{Context, CpuFlag, EntryMade};
 use crate::trace::buffer::{Buffer, HeldRing};
+use core::mem;
 use core::ptr::{null_mut, NonNull};
 #[cfg(CONFIG_FTRACE_SYSCALLS)]
 pub(crate) use made::record_made;
@@ -76,7 +71,9 @@ const LOOKED_AT: u32 = 1;
 /// The mark of an entry in [`Scratch`]. The bits above hold its length.
 const APART: u32 = 2;
 /// The mark of an entry in the ring buffer that a stack trace follows.
-const FOLLOWED: u32 = 3;
+const FOLLOWED: u32 = 1 << 5;
+/// Set in the mark of an entry for which [`reserve`] has turned preemption off.
+const GUARDED: u32 = 1 << 6;
 /// Set in a mark if the stack of the hit begins in the function that contains [`Reservation::start`].
 const STARTED: u32 = 1 << 2;
 /// Set in a mark if [`Reservation::start`] is the address of the registers where the stack begins.
@@ -85,7 +82,7 @@ const HAS_REGS: u32 = 1 << 3;
 /// in the ring buffer.
 const NO_ROOM: u32 = 1 << 4;
 /// The number of mark bits below the length.
-const MARK_BITS: u32 = 5;
+const MARK_BITS: u32 = 7;
 
 /// The size of the event header for a payload of `length` bytes.
 #[inline(always)]
@@ -100,7 +97,9 @@ pub(crate) const fn header_of(length: usize) -> usize {
 /// Reserves `length` bytes, common fields included, for an entry of `file`, and writes the common
 /// fields. Null if it is not to be recorded, or cannot be. Called in the event's probe.
 ///
-/// The entry is this context's as long as preemption stays off, until [`commit`].
+/// The entry is this context's as long as preemption stays off, until [`commit`]. The probes of
+/// `TRACE_EVENT()` have it off; where it is on, as in those of `TRACE_CUSTOM_EVENT()`, it is off from
+/// here to there, as in C.
 ///
 /// Every case except the most common one is a tail call, so no value must be saved across a call.
 #[inline(always)]
@@ -128,8 +127,32 @@ fn reserve_anywhere(
     at: &mut Reservation,
     length: usize,
 ) -> *mut u8 {
+    if is_preemptible() {
+        return reserve_guarded(file, at, length);
+    }
     let context = Context::capture_in_probe().rest();
     reserve_in_buffer(stay, file, at, length, context.header(file.kind))
+}
+
+/// Whether the task may go to another CPU, or another come to this one, before the commit.
+#[inline(always)]
+fn is_preemptible() -> bool {
+    cfg!(CONFIG_PREEMPT_COUNT) && !PreemptCount::read().is_atomic() && !context::irqs_off()
+}
+
+/// [`reserve`] in a probe that has not turned preemption off. [`commit`] turns it on again.
+#[cold]
+#[inline(never)]
+fn reserve_guarded(file: &HotFile, at: &mut Reservation, length: usize) -> *mut u8 {
+    let guard = PreemptOff::new();
+    let entry = reserve(guard.lend(), file, at, length);
+    if !entry.is_null() {
+        // SAFETY: an entry was reserved, so the mark was set.
+        let mark = unsafe { at.mark() };
+        at.set(file, mark | GUARDED);
+        mem::forget(guard);
+    }
+    entry
 }
 
 #[inline(always)]
@@ -224,6 +247,9 @@ fn reserve_careful(
     at: &mut Reservation,
     length: usize,
 ) -> *mut u8 {
+    if is_preemptible() {
+        return reserve_guarded(file, at, length);
+    }
     let flags = file.flags();
     if flags & flag::PID_FILTER != 0 && file.pids.ignores() {
         return null_mut();
@@ -338,7 +364,7 @@ unsafe fn start_of(at: &Reservation) -> Start<'_> {
 /// As [`commit`].
 #[cold]
 #[inline(never)]
-unsafe fn commit_careful(stay: LentOff<'_>, file: &HotFile, at: &Reservation) {
+unsafe fn commit_careful(stay: LentOff<'_>, file: &HotFile, at: &mut Reservation) {
     // SAFETY: `reserve` has noted the mark.
     let mark = unsafe { at.mark() };
     let mut judged = false;
@@ -357,12 +383,35 @@ unsafe fn commit_careful(stay: LentOff<'_>, file: &HotFile, at: &Reservation) {
             }
             judged = true;
         }
-    } else if mark & !(STARTED | HAS_REGS) == FOLLOWED {
-        // SAFETY: by the mark the entry is in the buffer, the last event that was reserved there.
-        return unsafe { commit_and_follow(file, at.ring().as_ref(), start_of(at)) };
+    } else if mark & (FOLLOWED | GUARDED) != 0 {
+        // SAFETY: `at` is what `reserve` has filled in and not ended, in this context.
+        return unsafe { commit_other(stay, file, at) };
     }
     // SAFETY: `at` is not committed yet, and its file and entry are as the caller promises.
     unsafe { commit_judged(stay, file, at, judged) };
+}
+
+/// [`commit_careful`] of an entry that a stack trace follows, or for which preemption was turned off.
+///
+/// # Safety
+///
+/// As [`commit`].
+#[cold]
+#[inline(never)]
+unsafe fn commit_other(stay: LentOff<'_>, file: &HotFile, at: &mut Reservation) {
+    // SAFETY: `reserve` has noted the mark.
+    let mark = unsafe { at.mark() };
+    if mark & GUARDED != 0 {
+        at.set(file, mark & !GUARDED);
+        // SAFETY: as the caller promises. By the mark `reserve_guarded` has forgotten a guard.
+        unsafe {
+            commit(stay, at);
+            drop(PreemptOff::assume());
+        }
+        return;
+    }
+    // SAFETY: by the mark the entry is in the buffer, the last event that was reserved there.
+    unsafe { commit_and_follow(file, at.ring().as_ref(), start_of(at)) };
 }
 
 /// [`commit_careful`] without its short path. `judged` says that the filter has passed the entry.

@@ -359,6 +359,58 @@ static void snapshots_above_an_entry(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, trace_array_destroy(tr), 0);
 }
 
+#define GUARDED "/sys/kernel/tracing/instances/kunit_guarded/"
+
+/* A probe that leaves it to the reservation to turn preemption off, as those of TRACE_CUSTOM_EVENT() do. */
+static void with_preemption_on(struct kunit *test)
+{
+	/* What is looked at before it is recorded: by nobody, by a filter that passes it and one that does not, and what is followed. */
+	static const char * const looks[] = {
+		"true",
+		"echo 'number == 5' > " GUARDED "events/rtrace_kunit/kunit_added/filter",
+		"echo 'number == 6' > " GUARDED "events/rtrace_kunit/kunit_added/filter",
+		"echo 0 > " GUARDED "events/rtrace_kunit/kunit_added/filter; echo 1 > " GUARDED "options/stacktrace",
+	};
+	struct trace_array *tr = trace_array_get_by_name("kunit_guarded", NULL);
+	struct trace_event_file *file;
+	struct trace_event_buffer fbuffer;
+	struct added_entry *entry;
+	int at, before, between, after, irqs;
+
+	KUNIT_ASSERT_NOT_NULL(test, tr);
+	added_call.event.type = 0;
+	KUNIT_ASSERT_EQ(test, trace_add_event_call(&added_call), 0);
+	KUNIT_ASSERT_EQ(test, trace_array_set_clr_event(tr, "rtrace_kunit", "kunit_added", true), 0);
+	file = trace_get_event_file("kunit_guarded", "rtrace_kunit", "kunit_added");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(file));
+	for (at = 0; at < ARRAY_SIZE(looks); at++) {
+		KUNIT_EXPECT_EQ(test, shell(looks[at]), 0);
+		before = preempt_count();
+		entry = trace_event_buffer_reserve(&fbuffer, file, sizeof(*entry));
+		between = preempt_count();
+		if (entry) {
+			entry->number = 5;
+			trace_event_buffer_commit(&fbuffer);
+		}
+		after = preempt_count();
+		KUNIT_EXPECT_NOT_NULL(test, entry);
+		KUNIT_EXPECT_EQ(test, between - before, IS_ENABLED(CONFIG_PREEMPT_COUNT));
+		KUNIT_EXPECT_EQ(test, after, before);
+	}
+	/* And one that is refused. */
+	KUNIT_EXPECT_EQ(test, shell("echo 0 > " GUARDED "tracing_on"), 0);
+	before = preempt_count();
+	KUNIT_EXPECT_NULL(test, trace_event_buffer_reserve(&fbuffer, file, sizeof(*entry)));
+	KUNIT_EXPECT_EQ(test, preempt_count(), before);
+	KUNIT_EXPECT_EQ(test, shell("grep -c 'kunit_added: 5$' " GUARDED "trace | grep -qx 3"), 0);
+
+	trace_put_event_file(file);
+	KUNIT_EXPECT_EQ(test, trace_array_set_clr_event(tr, "rtrace_kunit", "kunit_added", false), 0);
+	KUNIT_EXPECT_EQ(test, trace_remove_event_call(&added_call), 0);
+	trace_array_put(tr);
+	KUNIT_EXPECT_EQ(test, trace_array_destroy(tr), 0);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(known),
 	KUNIT_CASE(switching),
@@ -367,6 +419,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(files),
 	KUNIT_CASE(added),
 	KUNIT_CASE(snapshots_above_an_entry),
+	KUNIT_CASE(with_preemption_on),
 	{}
 };
 
