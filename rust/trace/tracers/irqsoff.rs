@@ -36,8 +36,9 @@ impl<const IRQS: bool, const PREEMPTION: bool> Tracer for Off<IRQS, PREEMPTION> 
             preemption: PREEMPTION,
         };
         let critical = CriticalTimings::new(instance.clone(), kinds)?;
-        instance.latency()?.set_longest(0);
+        let latency = instance.latency()?;
         let measuring = critical.begin()?;
+        latency.set_longest(0);
         let functions = Functions::start(critical)?;
         Ok(KBox::new(
             Tracing {
