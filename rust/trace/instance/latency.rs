@@ -217,8 +217,8 @@ pub(crate) struct Found<'a> {
 
 #[cfg(CONFIG_TRACER_MAX_TRACE)]
 impl Latency {
-    /// The current task has taken a snapshot, whose header shows the task and this CPU. Any context
-    /// but NMI.
+    /// The current task has taken a snapshot, whose header shows the task and this CPU. Who watches
+    /// the file is told, as in C. Any context but NMI.
     pub(super) fn note_snapshot(&self) {
         let cpu = CpuId::current().as_u32();
         let latency = self.longest();
@@ -228,7 +228,10 @@ impl Latency {
                 latency,
                 ..Worst::of(task)
             };
+            cmdlines::remember(task);
         });
+        #[cfg(CONFIG_FSNOTIFY)]
+        self.announcer.announce();
     }
 
     /// Makes `found` the longest latency of `instance`, and makes the trace of `cpu`, or of all

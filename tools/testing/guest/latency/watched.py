@@ -69,6 +69,16 @@ def measured(directory, tracer):
     os.close(other.fd)
 
 
+def taken():
+    """A snapshot is announced, too, as its header takes the place of the longest latency's."""
+    watch = Watch(FILE)
+    put("snapshot", "1")
+    assert watch.told(5), "the snapshot was not announced"
+    put("snapshot", "0")
+    os.close(watch.fd)
+
+
+taken()
 measured("", "irqsoff")
 for turn in range(3):
     os.mkdir("instances/watched")
