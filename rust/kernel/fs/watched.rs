@@ -7,7 +7,9 @@
 //!
 //! What is announced may be the announcement: with `tracing_thresh` at a microsecond the interrupt is
 //! long enough to be reported, its report asks for the next one, and the CPU does nothing else. So
-//! the work item waits for [`DELAY`], and there is no second interrupt until it has run.
+//! the work item sleeps for [`PAUSE`], and there is no second interrupt until it has. It does so on
+//! another CPU where some are isolated: a timer or a worker of this one would be the next that is
+//! measured.
 //!
 //! C header: `include/linux/fsnotify.h`.
 
@@ -20,11 +22,11 @@ use kernel::new_mutex;
 use kernel::prelude::*;
 use kernel::sync::atomic::{ordering, Atomic};
 use kernel::sync::{Arc, Mutex};
-use kernel::time::Jiffies;
-use kernel::workqueue::{self, new_delayed_work, DelayedWork, WorkItem};
+use kernel::time::{delay::fsleep, Delta};
+use kernel::workqueue::{self, new_work, Work, WorkItem};
 
 /// How long changes are gathered for one message.
-const DELAY: Jiffies = 1;
+const PAUSE: Delta = Delta::from_millis(1);
 
 /// The inode of a file, while it has one.
 ///
@@ -44,17 +46,18 @@ pub(crate) struct Watched {
     /// Whether a run of `work` is asked for that has not begun.
     is_asked: Atomic<bool>,
     #[pin]
-    work: DelayedWork<Self>,
+    work: Work<Self>,
 }
 
-workqueue::impl_has_delayed_work! {
-    impl HasDelayedWork<Self> for Watched { self.work }
+workqueue::impl_has_work! {
+    impl HasWork<Self> for Watched { self.work }
 }
 
 impl WorkItem for Watched {
     type Pointer = Arc<Self>;
 
     fn run(this: Arc<Self>) {
+        fsleep(PAUSE);
         // A change from here on needs a message of its own.
         this.is_asked.xchg(false, ordering::Full);
         this.tell();
@@ -68,7 +71,7 @@ impl Watched {
             // INVARIANT: null.
             place <- new_mutex!(Place(ptr::null_mut())),
             is_asked: Atomic::new(false),
-            work <- new_delayed_work!("rtrace::watched"),
+            work <- new_work!("rtrace::watched"),
         });
         Ok(Arc::pin_init(new, GFP_KERNEL)?)
     }
@@ -130,7 +133,7 @@ impl irq_work::Run for Soon {
     fn run(&self) {
         // `is_asked` lets one interrupt by for each run. That run may be in its last steps yet; then
         // the item is queued again.
-        let _ = queues::per_cpu().enqueue_delayed(self.0.clone(), DELAY);
+        let _ = queues::any_cpu().enqueue(self.0.clone());
     }
 }
 
