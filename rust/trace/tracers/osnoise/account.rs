@@ -193,7 +193,8 @@ impl Account {
     #[inline]
     fn begin(&self, source: &Source) {
         source.arrival.store(clock::sched(), Relaxed);
-        source.start.store(self.now().0, Relaxed);
+        // An interrupt before the store is none that it can discount itself from.
+        self.undisturbed(|| source.start.store(clock::sched(), Relaxed));
         source.add_one();
         // An NMI may come between a load and a store.
         self.interrupts.fetch_add(1, Relaxed);
