@@ -194,7 +194,9 @@ pub(crate) struct ReadCall<'a> {
     to: &'a mut IovIterDest<'a>,
     /// The file position; the method moves it if the file has one.
     pub(crate) pos: &'a mut i64,
-    nonblock: bool,
+    /// The open file, which the call keeps.
+    file: *mut bindings::file,
+    nowait: bool,
 }
 
 impl ReadCall<'_> {
@@ -208,9 +210,10 @@ impl ReadCall<'_> {
         self.len() == 0
     }
 
-    /// Whether to answer `EAGAIN` rather than wait.
+    /// Whether to answer `EAGAIN` rather than wait. Another thread may change that meanwhile.
     pub(crate) fn nonblock(&self) -> bool {
-        self.nonblock
+        // SAFETY: the file is open for the call.
+        self.nowait || unsafe { is_nonblock(self.file) }
     }
 
     /// Hands over the next bytes and leaves the position alone. Returns how many fitted.
@@ -605,9 +608,12 @@ unsafe extern "C" fn read_iter(kiocb: *mut bindings::kiocb, to: *mut bindings::i
     };
     // SAFETY: `file` is an open file of ours.
     let opened = unsafe { of_file(file) };
-    // SAFETY: `file` is open.
-    let nonblock = nowait || unsafe { is_nonblock(file) };
-    count(opened.file.read(&mut ReadCall { to, pos, nonblock }))
+    count(opened.file.read(&mut ReadCall {
+        to,
+        pos,
+        file,
+        nowait,
+    }))
 }
 
 /// # Safety
