@@ -7,7 +7,7 @@ use crate::kernel::fs::pseudo_fs::{FileType, OpenFlags, Opening};
 use crate::kernel::fs::tracefs::Dir;
 #[cfg(all(CONFIG_FSNOTIFY, CONFIG_TRACER_MAX_TRACE))]
 use crate::kernel::fs::watched::Watched;
-use crate::trace::instance::Instance;
+use crate::trace::instance::{list, Instance};
 use kernel::{cpu::CpuId, prelude::*, sync::Arc};
 
 /// Where a file is.
@@ -117,7 +117,7 @@ pub(super) struct Placed {
 
 impl FileType for Placed {
     fn open(&self, how: &OpenFlags) -> Result<Opening> {
-        let held = self.at.instance.hold()?;
+        let held = list::hold_opened(&self.at.instance)?;
         if how.write && self.row.node.is_read_only_in_copies() && self.at.instance.is_copy() {
             return Err(EACCES);
         }

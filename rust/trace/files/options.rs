@@ -12,7 +12,7 @@ use crate::core::parse::number;
 use crate::core::parse::options::{self, Flag, Request, Target, TracerOption, WRITE_MAX};
 use crate::kernel::fs::pseudo_fs::{FileType, OpenFlags, Opening};
 use crate::kernel::fs::tracefs::Dir;
-use crate::trace::instance::tracer;
+use crate::trace::instance::{list, tracer};
 use core::fmt::Write;
 use kernel::{prelude::*, str::CString, sync::Arc};
 
@@ -97,7 +97,7 @@ struct Placed {
 
 impl FileType for Placed {
     fn open(&self, how: &OpenFlags) -> Result<Opening> {
-        let held = self.at.instance.hold()?;
+        let held = list::hold_opened(&self.at.instance)?;
         control::open::<Arc<dyn Control>>(self.option.clone(), &self.at, how)?.keep(held)
     }
 }

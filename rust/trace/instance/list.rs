@@ -286,7 +286,7 @@ fn add(directories: &mut Directories, instance: Arc<Instance>) -> Result<Arc<Ins
         Ok(directory) => {
             // The capacity was reserved above.
             let _ = made.push_within_capacity((instance.clone(), directory));
-            // The files were visible before, but an open failed.
+            // The files were visible before, but an open waits.
             instance.allow_users();
             Ok(instance)
         }
@@ -306,6 +306,16 @@ pub(crate) fn hold(name: &[u8]) -> Result<Held> {
     hold().or_else(|_| {
         let _directories = DIRECTORIES.as_ref().ok_or(ENODEV)?.lock();
         hold()
+    })
+}
+
+/// Holds `instance`, of which a file is opened. Waits while it is created or removed: its files are
+/// seen before it can be held. Task context, may sleep, without a lock of the file system. Errors as
+/// those of [`Instance::hold`].
+pub(crate) fn hold_opened(instance: &Arc<Instance>) -> Result<Held> {
+    instance.hold().or_else(|_| {
+        let _directories = DIRECTORIES.as_ref().ok_or(ENODEV)?.lock();
+        instance.hold()
     })
 }
 

@@ -5,7 +5,7 @@
 use super::super::control::Text;
 use crate::kernel::fs::pseudo_fs::{FileType, OpenFile, OpenFlags, Opening, ReadCall, WriteCall};
 use crate::trace::events::registry::{self, Event, EventId};
-use crate::trace::instance::Instance;
+use crate::trace::instance::{list, Instance};
 use kernel::prelude::*;
 use kernel::sync::Arc;
 
@@ -111,7 +111,7 @@ pub(super) struct PlacedFile<P: EventsPlace> {
 
 impl<P: EventsPlace> FileType for PlacedFile<P> {
     fn open(&self, how: &OpenFlags) -> Result<Opening> {
-        let held = self.at.instance().hold()?;
+        let held = list::hold_opened(self.at.instance())?;
         if self.at.is_gone() {
             return Err(ENODEV);
         }
