@@ -18,12 +18,17 @@ impl Instance {
         self.expand_both()
     }
 
-    /// Expands the buffer from its size at boot, and the snapshot with it if that is allocated. The
-    /// state mutex is held. Task context, sleeps. `ENOMEM`, `EBUSY`.
+    /// Expands the buffer from its size at boot, and the snapshot with it if that is allocated. While it
+    /// is read or mapped it stays as it is, until the next use. The state mutex is held. Task context,
+    /// sleeps. `ENOMEM`.
     pub(super) fn expand_both(&self) -> Result {
-        self.buffer.to_expand().map_or(Ok(()), |bytes| {
-            self.change_both(None, |buffer| buffer.resize(None, bytes))
-        })
+        let Some(bytes) = self.buffer.to_expand() else {
+            return Ok(());
+        };
+        match self.change_both(None, |buffer| buffer.resize(None, bytes)) {
+            Err(error) if error == EBUSY => Ok(()),
+            done => done,
+        }
     }
 
     /// Resizes the buffer of `cpu` (`None`: of all CPUs) to `bytes`. Keeps as many events as fit.
