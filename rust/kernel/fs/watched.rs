@@ -14,6 +14,7 @@
 //! C header: `include/linux/fsnotify.h`.
 
 use super::pseudo_fs::{FileType, OpenFlags, Opening};
+use crate::kernel::clock::HZ;
 use crate::kernel::irq_work::{self, IrqWork};
 use crate::kernel::queues;
 use core::ptr;
@@ -25,8 +26,8 @@ use kernel::sync::{Arc, Mutex};
 use kernel::time::{delay::fsleep, Delta};
 use kernel::workqueue::{self, new_work, Work, WorkItem};
 
-/// How long changes are gathered for one message.
-const PAUSE: Delta = Delta::from_millis(1);
+/// How long changes are gathered for one message: a tick.
+const PAUSE: Delta = Delta::from_micros(1_000_000 / HZ as i64);
 
 /// The inode of a file, while it has one.
 ///
@@ -43,7 +44,7 @@ unsafe impl Send for Place {}
 pub(crate) struct Watched {
     #[pin]
     place: Mutex<Place>,
-    /// Whether a run of `work` is asked for that has not begun.
+    /// Whether a run of `work` is asked for that has yet to tell.
     is_asked: Atomic<bool>,
     #[pin]
     work: Work<Self>,

@@ -831,7 +831,11 @@ pub(crate) fn is_not_recorded(file: &HotFile) -> bool {
     }
     // As in C, the hit whose trigger enables the event is not recorded, nor the one that disables it.
     let soft_disabled = (flags | file.flags()) & flag::SOFT_DISABLED != 0;
-    soft_disabled || flags & flag::PID_FILTER != 0 && ignores_current(file)
+    let is_ignored = || {
+        let _stay = PreemptOff::new();
+        ignores_current(file)
+    };
+    soft_disabled || flags & flag::PID_FILTER != 0 && is_ignored()
 }
 
 /// Whether the instance does not record events of the current task. Any context, preemption off.

@@ -96,9 +96,9 @@ impl OpenPipe {
     }
 
     /// Waits for an event, or text that another reader has left. Returns false at the end: recording
-    /// is off, and an earlier read returned something. Errors: `EAGAIN` with `nonblock`, and the
-    /// errors of the wait.
-    fn wait(&self, nonblock: bool) -> Result<bool> {
+    /// is off, and an earlier read returned something. Errors: `EAGAIN` where `call` is not to wait, and
+    /// the errors of the wait.
+    fn wait(&self, call: &ReadCall<'_>) -> Result<bool> {
         let Place { instance, cpu } = self.at();
         while instance.buffer().is_empty(*cpu) {
             let read_before = {
@@ -108,7 +108,7 @@ impl OpenPipe {
                 }
                 pipe.read_before
             };
-            if nonblock {
+            if call.nonblock() {
                 return Err(EAGAIN);
             }
             if !instance.tracing_on() && read_before {
@@ -136,8 +136,7 @@ impl OpenFile for OpenPipe {
                 }
                 pipe.has_text()
             };
-            let is_over = !has_text
-                && (self.at().instance.begin_if_empty() || !self.wait(call.nonblock())?);
+            let is_over = !has_text && (self.at().instance.begin_if_empty() || !self.wait(call)?);
             if is_over {
                 return Ok(0);
             }

@@ -172,7 +172,11 @@ pub(crate) fn init_buffers(running: bool) {
         return;
     }
     // This comes before our lock, since an instance's mutex is taken before ours.
-    let expanded = Instance::top().and_then(|top| top.expand());
+    let expanded = Instance::top().and_then(|top| {
+        top.expand()?;
+        // Who reads it keeps it small.
+        top.buffer().to_expand().map_or(Ok(()), |_| Err(EBUSY))
+    });
     let mut state = users.state.lock();
     if state.ready {
         return;

@@ -37,8 +37,11 @@ impl<const IRQS: bool, const PREEMPTION: bool> Tracer for Off<IRQS, PREEMPTION> 
         };
         let critical = CriticalTimings::new(instance.clone(), kinds)?;
         let latency = instance.latency()?;
-        let measuring = critical.begin()?;
+        let before = latency.longest();
         latency.set_longest(0);
+        let measuring = critical
+            .begin()
+            .inspect_err(|_| latency.set_longest(before))?;
         let functions = Functions::start(critical)?;
         Ok(KBox::new(
             Tracing {

@@ -375,7 +375,7 @@ static void with_preemption_on(struct kunit *test)
 	struct trace_event_file *file;
 	struct trace_event_buffer fbuffer;
 	struct added_entry *entry;
-	int at, before, between, after, irqs;
+	int at, before, between, after;
 
 	KUNIT_ASSERT_NOT_NULL(test, tr);
 	added_call.event.type = 0;
@@ -394,9 +394,25 @@ static void with_preemption_on(struct kunit *test)
 		}
 		after = preempt_count();
 		KUNIT_EXPECT_NOT_NULL(test, entry);
-		KUNIT_EXPECT_EQ(test, between - before, IS_ENABLED(CONFIG_PREEMPT_COUNT));
+		KUNIT_EXPECT_EQ(test, between - before, IS_ENABLED(CONFIG_PREEMPTION));
 		KUNIT_EXPECT_EQ(test, after, before);
 	}
+	/* The last round's is followed by a stack. */
+	KUNIT_EXPECT_EQ(test, shell("grep -A 1 'kunit_added: 5$' " GUARDED "trace | tail -n 1 | grep -q '<stack trace>'"), 0);
+	/* Where it is off already, nothing is turned off. */
+	preempt_disable();
+	before = preempt_count();
+	entry = trace_event_buffer_reserve(&fbuffer, file, sizeof(*entry));
+	between = preempt_count();
+	if (entry) {
+		entry->number = 4;
+		trace_event_buffer_commit(&fbuffer);
+	}
+	after = preempt_count();
+	preempt_enable();
+	KUNIT_EXPECT_NOT_NULL(test, entry);
+	KUNIT_EXPECT_EQ(test, between, before);
+	KUNIT_EXPECT_EQ(test, after, before);
 	/* And one that is refused. */
 	KUNIT_EXPECT_EQ(test, shell("echo 0 > " GUARDED "tracing_on"), 0);
 	before = preempt_count();

@@ -19,7 +19,7 @@ use crate::kernel::fs::pseudo_fs::{FileType, OpenFile, OpenFlags, Opening, ReadC
 use crate::kernel::fs::tracefs::{Entry, Found, LazyDir, Listed};
 #[cfg(CONFIG_EVENT_TRACING)]
 use crate::trace::events::registry::Event;
-use crate::trace::instance::Instance;
+use crate::trace::instance::{list, Instance};
 use core::fmt::Write;
 use kernel::prelude::*;
 use kernel::sync::Arc;
@@ -218,6 +218,8 @@ struct EntryFile {
 
 impl FileType for EntryFile {
     fn open(&self, _how: &OpenFlags) -> Result<Opening> {
+        // As in C it does not keep the instance.
+        let _made = list::hold_opened(&self.instance)?;
         Opening::new(self.clone())
     }
 }
