@@ -15,8 +15,9 @@ use core::fmt;
 pub const USER_MAX: usize = 165;
 /// Appended to a text that was cut.
 pub const MORE: &[u8] = b"...";
-/// Memory for one argument: the text, its NUL, and [`MORE`].
-pub const USER_ROOM: usize = USER_MAX + 1 + MORE.len();
+/// Memory for one argument: all but the last byte is read, as in C, where one of them not being there
+/// means that none is. The text that is made of it, with [`MORE`] and NUL, is one byte shorter.
+pub const USER_ROOM: usize = USER_MAX + 1 + MORE.len() + 1;
 /// The most arguments of a call whose user memory is read.
 pub const USER_ARGS: usize = 3;
 /// The most arguments of a call.

@@ -8,6 +8,7 @@
 
 use super::config::TEXT_MAX;
 use super::Text;
+use crate::core::parse::parser::is_space;
 use crate::kernel::bootconfig::Key;
 use kernel::prelude::*;
 use kernel::str::CString;
@@ -38,6 +39,13 @@ fn attempt(key: Key<'_>, add: &mut impl FnMut(&[u8]) -> Result) {
 fn numbered(key: Key<'_>) -> impl Iterator<Item = Key<'_>> {
     let is_number = |key: &Key<'_>| key.name().first().is_some_and(u8::is_ascii_digit);
     key.keys().filter(is_number)
+}
+
+/// The value of the key `name` below `key`. One without value is empty, which is refused later, as in
+/// C: a histogram is not made as if the key were missing.
+fn text<'a>(key: Key<'a>, name: &CStr) -> Option<&'a [u8]> {
+    key.key(name)?;
+    Some(key.values(name).next().unwrap_or(b""))
 }
 
 /// A line for the file `trigger`.
@@ -79,16 +87,16 @@ impl Line {
             }
         }
         for name in [c"size", c"name"] {
-            if let Some(value) = hist.value(name) {
+            if let Some(value) = text(hist, name) {
                 self.put(&[b":", name.to_bytes(), b"=", value])?;
             }
         }
         if let Some(variables) = hist.key(c"var") {
             for variable in variables.keys() {
                 let name = CString::try_from_fmt(fmt!("{}", Text(variable.name())))?;
-                if let Some(value) = variables.value(&name) {
+                if let Some(value) = text(variables, &name) {
                     self.put(&[b":", variable.name(), b"="])?;
-                    let mut words = value.split(u8::is_ascii_whitespace);
+                    let mut words = value.split(|byte| is_space(*byte));
                     words.try_for_each(|word| self.put(&[word]))?;
                 }
             }
@@ -112,7 +120,7 @@ impl Line {
                 self.action(handler, of, key)?;
             }
         }
-        match hist.value(c"filter") {
+        match text(hist, c"filter") {
             Some(filter) => self.put(&[b" if ", filter]),
             None => Ok(()),
         }

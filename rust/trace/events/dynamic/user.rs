@@ -18,6 +18,7 @@ use crate::core::event::user::command::{same_fields, Definition, Field as FieldO
 use crate::core::event::user::layout::{write_definition, write_print_fmt, Check};
 use crate::core::format::fields as by_field;
 use crate::core::format::Out;
+use crate::core::parse::parser::is_space;
 use crate::kernel::context::with_preemption_off;
 use crate::kernel::deferred::Deferred;
 use crate::kernel::dynamic_event::{DynamicEvent, FieldText, Ops, Texts};
@@ -395,7 +396,8 @@ impl EventKind for Users {
             persists: true,
             is_multi: false,
         };
-        find_or_make(text.trim_ascii_start(), sort).map(|_| true)
+        let blanks = text.iter().take_while(|byte| is_space(**byte)).count();
+        find_or_make(text.get(blanks..).unwrap_or(&[]), sort).map(|_| true)
     }
 }
 

@@ -32,17 +32,21 @@ impl EventsDir {
 
 impl LazyDir for EventsDir {
     fn find(&self, name: &[u8]) -> Result<Option<Found>> {
-        let mut files = self.files();
-        if let Some((number, row)) = files.find(|(_, row)| row.name.to_bytes() == name) {
-            let at = self.0.clone();
-            let file = KBox::new(Placed { row, at }, GFP_KERNEL)?;
-            return Ok(Some(TOP.file(number, Entry::File(row.mode, file))));
-        }
         if name == FTRACE && systems::has_own(&self.0.instance) {
             let dir = KBox::new(BuiltinDir(self.0.instance.clone()), GFP_KERNEL)?;
             return Ok(Some(SYSTEMS.directory(0).found(Entry::Dir(dir))));
         }
-        systems::find(&self.0.instance, name)
+        // As in C, a system may be called like a file, which is not found then.
+        if let Some(system) = systems::find(&self.0.instance, name)? {
+            return Ok(Some(system));
+        }
+        let mut files = self.files();
+        let Some((number, row)) = files.find(|(_, row)| row.name.to_bytes() == name) else {
+            return Ok(None);
+        };
+        let at = self.0.clone();
+        let file = KBox::new(Placed { row, at }, GFP_KERNEL)?;
+        Ok(Some(TOP.file(number, Entry::File(row.mode, file))))
     }
 
     fn list(&self) -> Result<KVec<Listed>> {

@@ -154,11 +154,15 @@ struct SystemDir {
 
 impl LazyDir for SystemDir {
     fn find(&self, name: &[u8]) -> Result<Option<Found>> {
-        let mut files = rows(SYSTEM_FILES, &self.at.instance, |_| true);
-        if let Some(found) = files.find(|(_, row)| row.name == name) {
-            return file(found, &self.at, self.numbers).map(Some);
+        // As in C, an event may be called like a file, which is not found then.
+        if let Some(event) = find_event(&self.at.instance, &self.at.system, name)? {
+            return Ok(Some(event));
         }
-        find_event(&self.at.instance, &self.at.system, name)
+        let mut files = rows(SYSTEM_FILES, &self.at.instance, |_| true);
+        let found = files.find(|(_, row)| row.name == name);
+        found
+            .map(|found| file(found, &self.at, self.numbers))
+            .transpose()
     }
 
     fn list(&self) -> Result<KVec<Listed>> {
