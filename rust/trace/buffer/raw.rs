@@ -432,4 +432,30 @@ impl HeldRing {
         // SAFETY: preemption is off as long as there is a reference; this only moves the context word.
         nesting(&unsafe { self.0.core.writer(Level::NORMAL) }, f)
     }
+
+    /// Lets this context record there although it has an event reserved, until [`HeldRing::nest_end`].
+    /// False where it does so too often already; nothing has begun then.
+    #[cfg(CONFIG_SYNTH_EVENTS)]
+    pub(crate) fn nest_start(&self) -> bool {
+        // SAFETY: preemption is off as long as there is a reference; this only moves the context word.
+        let writer = unsafe { self.0.core.writer(Level::NORMAL) };
+        let can_nest = writer.can_nest();
+        if can_nest {
+            writer.nest_start();
+        }
+        can_nest
+    }
+
+    /// Undoes one [`HeldRing::nest_start`].
+    ///
+    /// # Safety
+    ///
+    /// That has given true in this context, with preemption off since, and was not undone; what this
+    /// context has reserved there since has ended.
+    #[cfg(CONFIG_SYNTH_EVENTS)]
+    pub(crate) unsafe fn nest_end(&self) {
+        // SAFETY: preemption is off as long as there is a reference; this context has begun to nest
+        // there, and has ended what it reserved since.
+        unsafe { self.0.core.writer(Level::NORMAL).nest_end() };
+    }
 }

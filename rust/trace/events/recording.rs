@@ -341,6 +341,49 @@ unsafe fn commit_and_follow(file: &HotFile, ring: &HeldRing, start: Start<'_>) {
     follow(file, context, start);
 }
 
+/// [`reserve`] inside of what this context has reserved already, more of it than the ring buffer lets
+/// by itself. Gives, besides the entry, the ring on which nesting has begun for that, for
+/// [`commit_nested`].
+///
+/// A ring that comes by a swap meanwhile has nothing of this context that the entry could be inside of.
+#[cfg(CONFIG_SYNTH_EVENTS)]
+pub(crate) fn reserve_nested(
+    stay: LentOff<'_>,
+    file: &HotFile,
+    at: &mut Reservation,
+    length: usize,
+) -> (*mut u8, Option<NonNull<HeldRing>>) {
+    let ring = file.instance.buffer().held_ring(&stay);
+    let nests = ring.nest_start();
+    let entry = reserve(stay, file, at, length);
+    if nests && entry.is_null() {
+        // SAFETY: it has begun above, and nothing was reserved since.
+        unsafe { ring.nest_end() };
+    }
+    let nested = nests && !entry.is_null();
+    (entry, nested.then(|| NonNull::from(ring)))
+}
+
+/// [`commit`] of an entry that [`reserve_nested`] has given, with what it gave besides.
+///
+/// # Safety
+///
+/// As [`commit`], and `nested` is of that call.
+#[cfg(CONFIG_SYNTH_EVENTS)]
+pub(crate) unsafe fn commit_nested(
+    stay: LentOff<'_>,
+    at: &mut Reservation,
+    nested: Option<NonNull<HeldRing>>,
+) {
+    // SAFETY: the caller promises it.
+    unsafe { commit(stay, at) };
+    if let Some(ring) = nested {
+        // SAFETY: preemption is off since nesting began on this ring, which is there as long. The entry
+        // has just ended, as later ones have.
+        unsafe { ring.as_ref().nest_end() };
+    }
+}
+
 /// Where the stack of the hit begins.
 ///
 /// # Safety
