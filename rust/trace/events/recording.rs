@@ -338,7 +338,7 @@ unsafe fn commit_and_follow(file: &HotFile, ring: &HeldRing, start: Start<'_>) {
     // SAFETY: the mark says that the entry is in the buffer, on this ring; it is the last one reserved
     // there, and preemption is off since.
     unsafe { file.instance.buffer().commit_held(ring) };
-    follow(file, context, start);
+    follow(file, ring, context, start);
 }
 
 /// [`reserve`] inside of what this context has reserved already, more of it than the ring buffer lets
@@ -531,20 +531,21 @@ unsafe fn commit_judged(stay: LentOff<'_>, file: &HotFile, at: &Reservation, jud
     if followed || after != 0 {
         // SAFETY: `reserve` has filled it in.
         let start = unsafe { start_of(at) };
-        commit_done(file, context, followed.then_some(start), triggers, after);
+        let start = followed.then_some((ring.unwrap_or(copied_to), start));
+        commit_done(file, context, start, triggers, after);
     }
 }
 
-/// The work after an entry that was checked. Stack traces follow it if there is a `start`.
+/// The work after an entry that was checked. Stack traces follow it, on its ring, if there is a `start`.
 fn commit_done(
     file: &HotFile,
     context: Context,
-    start: Option<Start<'_>>,
+    start: Option<(&HeldRing, Start<'_>)>,
     triggers: Option<&TriggerList>,
     after: u32,
 ) {
-    if let Some(start) = start {
-        follow(file, context, start);
+    if let Some((ring, start)) = start {
+        follow(file, ring, context, start);
     }
     if let Some(list) = triggers.filter(|_| after != 0) {
         list.hit_after(file, after);
