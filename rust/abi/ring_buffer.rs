@@ -572,7 +572,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_entries(
         .sum()
 }
 
-/// Events that were overwritten unread, on all CPUs. Any context but NMI.
+/// Events that were overwritten unread, on all CPUs. Any context.
 ///
 /// # Safety
 ///
@@ -607,22 +607,19 @@ macro_rules! counts {
 counts! {
     /// Events that can be read on `cpu`. Any context.
     ring_buffer_entries_cpu: |part| part.entries();
-    /// Bytes of them. Any context but NMI.
+    /// Bytes of them. Any context.
     ring_buffer_bytes_cpu: |part| part.counts().bytes;
-    /// Events that were overwritten unread on `cpu`. Any context but NMI.
+    /// Events that were overwritten unread on `cpu`. Any context.
     ring_buffer_overrun_cpu: |part| part.counts().overrun;
-    /// Events that were refused on `cpu` as all room was taken by unfinished ones. Any context but
-    /// NMI.
+    /// Events that were refused on `cpu` as all room was taken by unfinished ones. Any context.
     ring_buffer_commit_overrun_cpu: |part| part.counts().commit_overrun;
-    /// Events that were refused on `cpu` as the ring was full and not to be overwritten. Any
-    /// context but NMI.
+    /// Events that were refused on `cpu` as the ring was full and not to be overwritten. Any context.
     ring_buffer_dropped_events_cpu: |part| part.counts().dropped;
-    /// Events that were read and consumed on `cpu`. Any context but NMI.
+    /// Events that were read and consumed on `cpu`. Any context.
     ring_buffer_read_events_cpu: |part| part.counts().read;
 }
 
-/// Sub-buffers of `cpu` that hold something unread, the one being written not counted. Any context
-/// but NMI.
+/// Sub-buffers of `cpu` that hold something unread, the one being written not counted. Any context.
 ///
 /// # Safety
 ///

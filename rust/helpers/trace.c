@@ -74,6 +74,16 @@ __rust_helper bool rust_helper_rtrace_housekeeping_cpu(int cpu)
 	return housekeeping_cpu(cpu, HK_TYPE_KERNEL_NOISE);
 }
 
+/* Whether anything can be recorded on a CPU until RCU begins to watch it. Where idle code can be traced, that is always so. */
+__rust_helper bool rust_helper_rtrace_rcu_watches_cpu(int cpu)
+{
+#if defined(CONFIG_CONTEXT_TRACKING_IDLE) && defined(CONFIG_ARCH_WANTS_NO_INSTR)
+	return ct_rcu_watching_cpu_acquire(cpu);
+#else
+	return true;
+#endif
+}
+
 __rust_helper void rust_helper_preempt_disable_notrace(void)
 {
 	preempt_disable_notrace();

@@ -149,6 +149,15 @@ pub(crate) fn is_housekeeping(cpu: CpuId) -> bool {
     unsafe { bindings::rtrace_housekeeping_cpu(cpu.as_u32() as c_int) }
 }
 
+/// Whether RCU watches `cpu`, as it does wherever anything can be recorded. It does not while the CPU is
+/// idle, nor in user space on a CPU of `nohz_full=`. Then all is as if that CPU had run a full barrier:
+/// what it did before is seen here after this, and what was done here before a full barrier is seen by
+/// whatever it records next. Any context.
+pub(crate) fn is_watched(cpu: CpuId) -> bool {
+    // SAFETY: the function takes the number of any possible CPU.
+    unsafe { bindings::rtrace_rcu_watches_cpu(cpu.as_u32() as c_int) }
+}
+
 /// Interrupts `cpu`, if that is up and another than this one, and waits until it has taken the
 /// interrupt: what it did before is seen here then, and what was done here is seen by it. Task
 /// context, interrupts on.

@@ -65,6 +65,7 @@ pub(crate) use read::Part;
 pub(crate) use read_page::ReadPage;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) use record::Body;
+pub(crate) use record::Target;
 #[cfg(any(CONFIG_FUNCTION_TRACER, CONFIG_FTRACE_SYSCALLS, CONFIG_BRANCH_TRACER))]
 pub(crate) use record::Unfinished;
 pub(crate) use settle::Pause;

@@ -4,7 +4,8 @@
 //!
 //! A `struct trace_event_file *` is what `trace_get_event_file()` has given for a synthetic event.
 //! Between `synth_event_trace_start()` and `synth_event_trace_end()` preemption is off, and the
-//! `struct synth_event_trace_state` has the entry that is being made; `n_u64` is its length.
+//! `struct synth_event_trace_state` has the entry that is being made; `n_u64` is its length, and `buffer`
+//! the ring on which nesting ends with it.
 
 use super::{bytes, from_result};
 use crate::kernel::context::PreemptOff;
@@ -14,6 +15,7 @@ use crate::trace::events::dynamic::synthetic::{self, Fields};
 use crate::trace::events::file::{Hot, HotFile};
 use crate::trace::events::recording;
 use core::mem::{zeroed, ManuallyDrop};
+use core::ptr::{null_mut, NonNull};
 use kernel::bindings;
 use kernel::ffi::{c_int, c_uint};
 use kernel::prelude::*;
@@ -102,7 +104,10 @@ pub(crate) unsafe extern "C" fn synth_event_trace_array(
         if values.len() != fields.all().len() {
             return Err(EINVAL);
         }
-        synthetic::record(&PreemptOff::new(), file, fields, values);
+        // As in C, inside of entries that this context has begun, however many.
+        file.instance()
+            .buffer()
+            .with_nesting(|| synthetic::record(&PreemptOff::new(), file, fields, values));
         Ok(0)
     })
 }
@@ -144,13 +149,15 @@ pub(crate) unsafe extern "C" fn synth_event_trace_start(
         let stay = PreemptOff::new();
         // SAFETY: the state's memory is the reservation's until the end.
         let at = unsafe { Reservation::from_raw(&mut state.fbuffer) };
-        let entry = recording::reserve(stay.lend(), file, at, fields.size());
+        // As in C, inside of others that this context has begun.
+        let (entry, nested) = recording::reserve_nested(stay.lend(), file, at, fields.size());
         if entry.is_null() {
             return Err(EINVAL);
         }
         // SAFETY: so many bytes were reserved, which are this context's.
         unsafe { entry.add(COMMON).write_bytes(0, fields.size() - COMMON) };
         state.entry = entry.cast();
+        state.buffer = nested.map_or(null_mut(), |ring| ring.as_ptr().cast());
         state.event = core::ptr::from_ref(fields).cast_mut().cast();
         state.n_u64 = fields.size() as u32;
         state.disabled = false;
@@ -255,12 +262,15 @@ pub(crate) unsafe extern "C" fn synth_event_trace_end(state: *mut State) -> c_in
         return EINVAL.to_errno();
     }
     // SAFETY: the state was begun; unless nothing was reserved, preemption is off since then by a guard
-    // that was forgotten, and the entry is complete and not committed.
+    // that was forgotten, the entry is complete and not committed, and `buffer` is the ring that
+    // `reserve_nested` gave with it, or null.
     unsafe {
         if !(*state).disabled {
             (*state).disabled = true;
             let stay = PreemptOff::assume();
-            recording::commit(stay.lend(), Reservation::from_raw(&mut (*state).fbuffer));
+            let nested = NonNull::new((*state).buffer.cast());
+            let at = Reservation::from_raw(&mut (*state).fbuffer);
+            recording::commit_nested(stay.lend(), at, nested);
         }
     }
     0

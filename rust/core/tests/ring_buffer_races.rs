@@ -302,6 +302,46 @@ fn an_event_keeps_its_time_when_others_are_written_inside() {
     assert_eq!(reader.consume().unwrap().time, 1010);
 }
 
+#[test]
+fn each_event_is_begun_inside_of_the_one_before_and_each_nests() {
+    let memory = Memory::new(4, 512);
+    let clock = Clock::default();
+    clock.advance(1000);
+    let writer = memory.writer(Context::NORMAL);
+    // With each event there is one level less, and nothing is left of the first, which is inside of none.
+    let mut begun = Vec::new();
+    while writer.can_nest() {
+        writer.nest_start();
+        let mut event = writer.reserve(&clock, 8).unwrap();
+        event
+            .payload()
+            .copy_from_slice(&(begun.len() as u64).to_ne_bytes());
+        begun.push(event);
+        // An interrupt's event is inside of all of them.
+        write(&memory, &clock, Context::IRQ, 100, 8);
+        clock.advance(10);
+    }
+    assert_eq!(begun.len(), 7);
+    for (number, event) in begun.into_iter().enumerate().rev() {
+        assert_eq!(writer.event_time(), 1000 + 10 * number as u64);
+        let _ = event.commit();
+        // SAFETY: it was begun above, and the event inside has ended.
+        unsafe { writer.nest_end() };
+    }
+    assert!(!memory.buffer().is_writing());
+    let mut reader = memory.reader();
+    for number in 0..7 {
+        for wanted in [number, 100] {
+            let event = reader.consume().unwrap();
+            assert_eq!(
+                (value(event.payload), event.time),
+                (wanted, 1000 + 10 * number)
+            );
+        }
+    }
+    assert!(reader.consume().is_none());
+}
+
 /// A clock for a writer's thread.
 struct NoClock;
 

@@ -7,14 +7,20 @@
 //! panic; any context, NMI included. `Documentation/ring-buffer-api.md` says where each instruction
 //! goes.
 
+#[cfg(CONFIG_EVENT_TRACING)]
+use super::record::Target;
 use super::ring::Ring;
 use super::writer_clock::{Clocked, InLine};
 use super::Buffer;
+#[cfg(CONFIG_EVENT_TRACING)]
+use crate::core::format::entry::Entry;
 use crate::core::ring_buffer::{Attempt, Context as Level, Ended, Wake, Writer};
 use crate::core::sys::apart;
 #[cfg(CONFIG_EVENT_TRACING)]
 use crate::kernel::context::Pinned;
 use crate::kernel::context::{PreemptCount, PreemptOff};
+#[cfg(CONFIG_EVENT_TRACING)]
+use crate::trace::buffer::entry::Context;
 use core::ptr::NonNull;
 use kernel::cpu::CpuId;
 use kernel::sync::atomic::Relaxed;
@@ -57,6 +63,12 @@ impl Buffer {
     pub(crate) fn held_ring<'a>(&'a self, stay: &'a impl Pinned) -> &'a HeldRing {
         // SAFETY: the type is transparent. INVARIANT: `stay` is borrowed as long.
         unsafe { &*core::ptr::from_ref(self.ring_here(stay)).cast() }
+    }
+
+    /// For entries that go to `ring`, which is one of this buffer or was when the reference was made.
+    #[cfg(CONFIG_EVENT_TRACING)]
+    pub(crate) fn on<'a>(&'a self, ring: &'a HeldRing) -> OnRing<'a> {
+        OnRing { buffer: self, ring }
     }
 
     /// The rest of a [`HeldRing::try_reserve`] of `length` bytes. None as with [`Buffer::reserve`].
@@ -402,6 +414,31 @@ pub(super) fn nesting<R>(writer: &Writer<'_>, f: impl FnOnce() -> R) -> R {
 #[repr(transparent)]
 pub(crate) struct HeldRing(Ring);
 
+/// One ring of a buffer, for entries that are to be where others are; see [`Buffer::on`].
+#[cfg(CONFIG_EVENT_TRACING)]
+pub(crate) struct OnRing<'a> {
+    buffer: &'a Buffer,
+    ring: &'a HeldRing,
+}
+
+#[cfg(CONFIG_EVENT_TRACING)]
+impl Target for OnRing<'_> {
+    fn write_with<E: Entry>(
+        &self,
+        context: Context,
+        length: usize,
+        fill: impl FnOnce(u64, &mut [u8]) -> E,
+    ) -> Option<()> {
+        let fill = |writer: &Writer<'_>, tail: &mut [u8]| fill(writer.event_time(), tail);
+        let (ring, stay) = (&self.ring.0, PreemptOff::new());
+        // SAFETY: by the invariant of `HeldRing` this CPU has or had the ring, with preemption off since.
+        unsafe {
+            self.buffer
+                .write_filled_on(ring, &stay, context, length, fill)
+        }
+    }
+}
+
 #[cfg(CONFIG_EVENT_TRACING)]
 impl HeldRing {
     /// The clock, as long as there is a reference.
@@ -431,5 +468,31 @@ impl HeldRing {
     pub(crate) fn nesting<R>(&self, f: impl FnOnce() -> R) -> R {
         // SAFETY: preemption is off as long as there is a reference; this only moves the context word.
         nesting(&unsafe { self.0.core.writer(Level::NORMAL) }, f)
+    }
+
+    /// Lets this context record there although it has an event reserved, until [`HeldRing::nest_end`].
+    /// False where it does so too often already; nothing has begun then.
+    #[cfg(CONFIG_SYNTH_EVENTS)]
+    pub(crate) fn nest_start(&self) -> bool {
+        // SAFETY: preemption is off as long as there is a reference; this only moves the context word.
+        let writer = unsafe { self.0.core.writer(Level::NORMAL) };
+        let can_nest = writer.can_nest();
+        if can_nest {
+            writer.nest_start();
+        }
+        can_nest
+    }
+
+    /// Undoes one [`HeldRing::nest_start`].
+    ///
+    /// # Safety
+    ///
+    /// That has given true in this context, with preemption off since, and was not undone; what this
+    /// context has reserved there since has ended.
+    #[cfg(CONFIG_SYNTH_EVENTS)]
+    pub(crate) unsafe fn nest_end(&self) {
+        // SAFETY: preemption is off as long as there is a reference; this context has begun to nest
+        // there, and has ended what it reserved since.
+        unsafe { self.0.core.writer(Level::NORMAL).nest_end() };
     }
 }

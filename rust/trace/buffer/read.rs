@@ -205,9 +205,9 @@ impl<'a> Part<'a> {
         self.buffer.with_ring(self.lane, |ring| ring.core.entries())
     }
 
-    /// The counts. Any context but NMI.
+    /// The counts, without the lock: each is of some moment during the call. Any context.
     pub(crate) fn counts(self) -> Stats {
-        self.lock_reader().counts()
+        self.buffer.with_ring(self.lane, |ring| ring.core.stats())
     }
 
     /// [`ReaderGuard::epoch`] of now, without the lock: it may change at any time. Any context.

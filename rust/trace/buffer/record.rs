@@ -162,6 +162,29 @@ where
     }
 }
 
+/// Where entries go: a buffer, or one ring of it ([`Buffer::on`]).
+pub(crate) trait Target {
+    /// As [`Buffer::write_with`].
+    fn write_with<E: Entry>(
+        &self,
+        context: Context,
+        length: usize,
+        fill: impl FnOnce(u64, &mut [u8]) -> E,
+    ) -> Option<()>;
+}
+
+impl Target for Buffer {
+    #[inline(always)]
+    fn write_with<E: Entry>(
+        &self,
+        context: Context,
+        length: usize,
+        fill: impl FnOnce(u64, &mut [u8]) -> E,
+    ) -> Option<()> {
+        Buffer::write_with(self, context, length, fill)
+    }
+}
+
 impl Buffer {
     /// Reads the clock. Preemption is off.
     #[cfg(CONFIG_SCHED_TRACER)]
@@ -565,17 +588,39 @@ impl Buffer {
         length: usize,
         fill: impl FnOnce(&Writer<'_>, &mut [u8]) -> E,
     ) -> Option<()> {
+        let stay = PreemptOff::new();
+        // SAFETY: it is this CPU's, with preemption off by `stay`.
+        unsafe { self.write_filled_on(self.ring_here(&stay), &stay, context, length, fill) }
+    }
+
+    /// [`Buffer::write_filled`] on `ring`.
+    ///
+    /// # Safety
+    ///
+    /// This CPU has the ring, or had it since preemption is off; `stay` has it off, too.
+    #[inline(always)]
+    pub(super) unsafe fn write_filled_on<E: Entry>(
+        &self,
+        ring: &Ring,
+        stay: &PreemptOff,
+        context: Context,
+        length: usize,
+        fill: impl FnOnce(&Writer<'_>, &mut [u8]) -> E,
+    ) -> Option<()> {
         let length = length.saturating_add(E::SIZE);
-        self.write_payload(context, length, |writer, payload| {
+        let fill = |writer: &Writer<'_>, payload: &mut [u8]| {
             let (start, tail) = payload.split_at_mut_checked(E::SIZE)?;
             let words = fill(writer, tail).words(context.header(E::ID));
             words.store(start);
             Some(())
-        })
+        };
+        // SAFETY: the caller promises it.
+        unsafe { self.write_payload_on(ring, stay, context, length, fill) }
     }
 
     /// Records what `fill` writes to the `length` bytes of an entry made in `context`; nothing where
     /// it gives none.
+    #[cfg(CONFIG_EVENT_TRACING)]
     #[inline(always)]
     fn write_payload(
         &self,
@@ -584,12 +629,30 @@ impl Buffer {
         fill: impl FnOnce(&Writer<'_>, &mut [u8]) -> Option<()>,
     ) -> Option<()> {
         let stay = PreemptOff::new();
-        let ring = self.ring_here(&stay);
+        // SAFETY: it is this CPU's, with preemption off by `stay`.
+        unsafe { self.write_payload_on(self.ring_here(&stay), &stay, context, length, fill) }
+    }
+
+    /// [`Buffer::write_payload`] on `ring`.
+    ///
+    /// # Safety
+    ///
+    /// As [`Buffer::write_filled_on`].
+    #[inline(always)]
+    unsafe fn write_payload_on(
+        &self,
+        ring: &Ring,
+        stay: &PreemptOff,
+        context: Context,
+        length: usize,
+        fill: impl FnOnce(&Writer<'_>, &mut [u8]) -> Option<()>,
+    ) -> Option<()> {
         let level = context.level();
-        // SAFETY: preemption is off by `stay`, the ring is this CPU's, and `level` says where this is.
+        // SAFETY: preemption is off by `stay`, only this CPU writes to the ring, and `level` says where
+        // this is.
         let writer = unsafe { ring.core.writer(Level::from_interrupt_level(level)) };
         if context.is_plain_task() && ring.core.short_clock() {
-            return self.write_by(InLine::by(&stay), ring, &writer, length, fill);
+            return self.write_by(InLine::by(stay), ring, &writer, length, fill);
         }
         if Clocked::is_read(ring, level) {
             return None;

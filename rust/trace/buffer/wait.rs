@@ -6,7 +6,7 @@
 //! and wakes it by irq_work. Writers do not pay for a barrier between committing and looking for
 //! the mark, so one that commits at the very moment may miss it: sleepers therefore look again by
 //! themselves a few times a second, and a poller that finds nothing interrupts the writers' CPUs, but for
-//! those that `nohz_full=` keeps free of noise.
+//! those that are idle, where nobody can be writing, and those that `nohz_full=` keeps free of noise.
 
 use super::lane::{self, Lane};
 use super::Buffer;
@@ -78,12 +78,21 @@ impl Buffer {
         };
         let ready = || self.is_ready(cpu, percent, marks);
         // A poller does not look again by itself. So the writers' CPUs are interrupted: afterwards
-        // they see the mark, or their commits are seen here. Those that are kept free of noise are
-        // not, and the next event there wakes the poller at the latest, as in C.
+        // they see the mark, or their commits are seen here.
+        //
+        // A CPU that RCU does not watch needs no interrupt. RCU changes its word for the CPU, by an
+        // operation that is a full barrier, both after the CPU's last commit and before its next one.
+        // If the word is seen here after the first change, that commit is seen, too; if before the
+        // second one, the next commit comes after the barrier below, and so sees the mark. Idle CPUs
+        // are left to sleep by that.
+        //
+        // Of the CPUs that are kept free of noise, those that are in the kernel now are not asked. The
+        // next event there wakes the poller at the latest, as in C.
         let sees_mark = || {
+            smp_mb(ordering::Full);
             self.lanes()
                 .filter(|lane| cpu.is_none_or(|cpu| cpu == lane.cpu))
-                .filter(|lane| cpus::is_housekeeping(lane.cpu))
+                .filter(|lane| cpus::is_watched(lane.cpu) && cpus::is_housekeeping(lane.cpu))
                 .for_each(|lane| cpus::interrupt(lane.cpu));
         };
         if ready() || {

@@ -336,7 +336,50 @@ unsafe fn commit_and_follow(file: &HotFile, ring: &HeldRing, start: Start<'_>) {
     // SAFETY: the mark says that the entry is in the buffer, on this ring; it is the last one reserved
     // there, and preemption is off since.
     unsafe { file.instance.buffer().commit_held(ring) };
-    follow(file, context, start);
+    follow(file, ring, context, start);
+}
+
+/// [`reserve`] inside of what this context has reserved already, more of it than the ring buffer lets
+/// by itself. Gives, besides the entry, the ring on which nesting has begun for that, for
+/// [`commit_nested`].
+///
+/// A ring that comes by a swap meanwhile has nothing of this context that the entry could be inside of.
+#[cfg(CONFIG_SYNTH_EVENTS)]
+pub(crate) fn reserve_nested(
+    stay: LentOff<'_>,
+    file: &HotFile,
+    at: &mut Reservation,
+    length: usize,
+) -> (*mut u8, Option<NonNull<HeldRing>>) {
+    let ring = file.instance.buffer().held_ring(&stay);
+    let nests = ring.nest_start();
+    let entry = reserve(stay, file, at, length);
+    if nests && entry.is_null() {
+        // SAFETY: it has begun above, and nothing was reserved since.
+        unsafe { ring.nest_end() };
+    }
+    let nested = nests && !entry.is_null();
+    (entry, nested.then(|| NonNull::from(ring)))
+}
+
+/// [`commit`] of an entry that [`reserve_nested`] has given, with what it gave besides.
+///
+/// # Safety
+///
+/// As [`commit`], and `nested` is of that call.
+#[cfg(CONFIG_SYNTH_EVENTS)]
+pub(crate) unsafe fn commit_nested(
+    stay: LentOff<'_>,
+    at: &mut Reservation,
+    nested: Option<NonNull<HeldRing>>,
+) {
+    // SAFETY: the caller promises it.
+    unsafe { commit(stay, at) };
+    if let Some(ring) = nested {
+        // SAFETY: preemption is off since nesting began on this ring, which is there as long. The entry
+        // has just ended, as later ones have.
+        unsafe { ring.as_ref().nest_end() };
+    }
 }
 
 /// Where the stack of the hit begins.
@@ -486,20 +529,21 @@ unsafe fn commit_judged(stay: LentOff<'_>, file: &HotFile, at: &Reservation, jud
     if followed || after != 0 {
         // SAFETY: `reserve` has filled it in.
         let start = unsafe { start_of(at) };
-        commit_done(file, context, followed.then_some(start), triggers, after);
+        let start = followed.then_some((ring.unwrap_or(copied_to), start));
+        commit_done(file, context, start, triggers, after);
     }
 }
 
-/// The work after an entry that was checked. Stack traces follow it if there is a `start`.
+/// The work after an entry that was checked. Stack traces follow it, on its ring, if there is a `start`.
 fn commit_done(
     file: &HotFile,
     context: Context,
-    start: Option<Start<'_>>,
+    start: Option<(&HeldRing, Start<'_>)>,
     triggers: Option<&TriggerList>,
     after: u32,
 ) {
-    if let Some(start) = start {
-        follow(file, context, start);
+    if let Some((ring, start)) = start {
+        follow(file, ring, context, start);
     }
     if let Some(list) = triggers.filter(|_| after != 0) {
         list.hit_after(file, after);

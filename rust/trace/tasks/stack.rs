@@ -20,7 +20,7 @@ use crate::kernel::stack::Stacks;
 #[cfg(CONFIG_EVENT_TRACING)]
 use crate::kernel::tracepoint::TaskView;
 use crate::trace::buffer::entry::Context;
-use crate::trace::buffer::Buffer;
+use crate::trace::buffer::{Buffer, Target};
 use kernel::prelude::*;
 #[cfg(CONFIG_EVENT_TRACING)]
 use kernel::sync::atomic::{Atomic, Relaxed};
@@ -128,8 +128,8 @@ fn caller(calls: &[usize], ip: usize) -> Option<usize> {
 /// contains `ip`. If there is no such frame, records what is outside of the tracing core. Any
 /// context.
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
-pub(crate) fn record_from(buffer: &Buffer, context: Context, ip: usize) {
-    write(buffer, context, |calls| {
+pub(crate) fn record_from(to: &impl Target, context: Context, ip: usize) {
+    write(to, context, |calls| {
         caller(calls, ip).unwrap_or_else(|| own_frames(calls))
     });
 }
@@ -137,9 +137,9 @@ pub(crate) fn record_from(buffer: &Buffer, context: Context, ip: usize) {
 /// Records the stack for an entry that was made in `context`, from where `regs` were the registers.
 /// Any context.
 #[cfg(CONFIG_KPROBE_EVENTS)]
-pub(crate) fn record_regs(buffer: &Buffer, context: Context, regs: &Regs) {
+pub(crate) fn record_regs(to: &impl Target, context: Context, regs: &Regs) {
     if let Some(stacks) = STACKS.as_ref() {
-        stacks.with_regs(regs, |calls| write_calls(buffer, context, calls));
+        stacks.with_regs(regs, |calls| write_calls(to, context, calls));
     }
 }
 
@@ -149,11 +149,11 @@ pub(crate) fn record_regs(buffer: &Buffer, context: Context, regs: &Regs) {
 /// context.
 #[cfg(CONFIG_EVENT_TRACING)]
 pub(crate) fn record_behind<const N: usize>(
-    buffer: &Buffer,
+    to: &impl Target,
     context: Context,
     callees: [(usize, usize); N],
 ) {
-    write(buffer, context, |calls| first_behind(calls, callees));
+    write(to, context, |calls| first_behind(calls, callees));
 }
 
 /// Copies the stack to `into`, and 0 after it. `callees` as in [`record_behind`]. Any context.
@@ -187,7 +187,7 @@ fn first_behind<const N: usize>(calls: &[usize], callees: [(usize, usize); N]) -
 /// Records the user stack of the current task, for an entry that was made in `context`. Any
 /// context. Records nothing in an NMI, nor for an event that the reading of the user stack causes.
 #[cfg(CONFIG_EVENT_TRACING)]
-pub(crate) fn record_user(buffer: &Buffer, context: Context) {
+pub(crate) fn record_user(to: &impl Target, context: Context) {
     if context.level() == NMI {
         return;
     }
@@ -207,7 +207,7 @@ pub(crate) fn record_user(buffer: &Buffer, context: Context) {
         caller,
     };
     // If there is no room, the ring buffer counts the loss.
-    let _ = buffer.write_in(context, entry, []);
+    let _ = to.write_with(context, 0, |_, _| entry);
     reading.store(false, Relaxed);
 }
 
@@ -249,25 +249,23 @@ fn frame_of(calls: &[usize], from: usize) -> usize {
 
 /// Records the calls from the index that `first` returns.
 #[inline(always)]
-fn write(buffer: &Buffer, context: Context, first: impl Fn(&[usize]) -> usize) {
+fn write(to: &impl Target, context: Context, first: impl Fn(&[usize]) -> usize) {
     let Some(stacks) = STACKS.as_ref() else {
         return;
     };
-    stacks.with_current(|calls| {
-        write_calls(buffer, context, calls.get(first(calls)..).unwrap_or(&[]))
-    });
+    stacks.with_current(|calls| write_calls(to, context, calls.get(first(calls)..).unwrap_or(&[])));
 }
 
 /// Records `calls`.
-fn write_calls(buffer: &Buffer, context: Context, calls: &[usize]) {
-    write_words(buffer, context, calls.iter().copied());
+fn write_calls(to: &impl Target, context: Context, calls: &[usize]) {
+    write_words(to, context, calls.iter().copied());
 }
 
 #[inline(always)]
-fn write_words(buffer: &Buffer, context: Context, calls: impl ExactSizeIterator<Item = usize>) {
+fn write_words(to: &impl Target, context: Context, calls: impl ExactSizeIterator<Item = usize>) {
     let count = calls.len();
     // If there is no room, the ring buffer counts the loss.
-    let _ = buffer.write_with(
+    let _ = to.write_with(
         context,
         count.wrapping_mul(size_of::<usize>()),
         |_, tail| {

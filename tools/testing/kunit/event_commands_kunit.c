@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Commands by which kernel code defines events, of <linux/trace_events.h>: what does not fit the caller's memory, and what the
- * caller finds there.
+ * caller finds there; and events that it fires.
  */
 #include <kunit/test.h>
 #include <linux/module.h>
@@ -81,10 +81,52 @@ static void kinds(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kprobe_event_delete("kunit_probe"), -ENOENT);
 }
 
+#define DEEP 4
+
+/*
+ * Synthetic events that are put together at once, each inside of the one before, and a whole one inside of them. Whoever has loaded
+ * the module finds them in the buffer, and removes the event.
+ */
+static void inside(struct kunit *test)
+{
+	static struct synth_event_trace_state states[DEEP];
+	int begun[DEEP], ended[DEEP], whole, i;
+	struct trace_event_file *file;
+	struct dynevent_cmd cmd;
+	char text[64];
+
+	synth_event_cmd_init(&cmd, text, sizeof(text));
+	KUNIT_ASSERT_EQ(test, synth_event_gen_cmd_start(&cmd, "kunit_inside", NULL), 0);
+	KUNIT_ASSERT_EQ(test, synth_event_add_field_str(&cmd, "u64 number"), 0);
+	KUNIT_ASSERT_EQ(test, synth_event_gen_cmd_end(&cmd), 0);
+	file = trace_get_event_file(NULL, "synthetic", "kunit_inside");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(file));
+	KUNIT_EXPECT_EQ(test, trace_array_set_clr_event(file->tr, "synthetic", "kunit_inside", true), 0);
+	/* From the first to the last preemption is off. */
+	for (i = 0; i < DEEP; i++) {
+		begun[i] = synth_event_trace_start(file, &states[i]);
+		synth_event_add_next_val(i, &states[i]);
+	}
+	whole = synth_event_trace(file, 1, (u64)DEEP);
+	for (i = DEEP - 1; i >= 0; i--)
+		ended[i] = begun[i] ? 0 : synth_event_trace_end(&states[i]);
+	for (i = 0; i < DEEP; i++) {
+		KUNIT_EXPECT_EQ(test, begun[i], 0);
+		KUNIT_EXPECT_EQ(test, ended[i], 0);
+	}
+	KUNIT_EXPECT_EQ(test, whole, 0);
+	KUNIT_EXPECT_EQ(test, preempt_count() & PREEMPT_MASK, 0);
+	/* What is nested no more leaves nothing behind. */
+	KUNIT_EXPECT_EQ(test, synth_event_trace(file, 1, (u64)DEEP + 1), 0);
+	KUNIT_EXPECT_EQ(test, trace_array_set_clr_event(file->tr, "synthetic", "kunit_inside", false), 0);
+	trace_put_event_file(file);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(ends),
 	KUNIT_CASE(room),
 	KUNIT_CASE(kinds),
+	KUNIT_CASE(inside),
 	{}
 };
 

@@ -8,6 +8,7 @@ use crate::core::parse::options::Flag;
 #[cfg(CONFIG_PROBE_EVENTS)]
 use crate::kernel::regs::Regs;
 use crate::trace::buffer::entry::Context;
+use crate::trace::buffer::HeldRing;
 use crate::trace::events::file::HotFile;
 use crate::trace::tasks::stack;
 
@@ -50,20 +51,22 @@ fn callees(file: &HotFile) -> [(usize, usize); 2] {
     [(file.call().probe(), 1), (made, 2)]
 }
 
-/// Records the stack traces that follow an entry made in `context`.
-pub(super) fn follow(file: &HotFile, context: Context, start: Start<'_>) {
-    let (buffer, options) = (file.instance.buffer(), file.instance.options());
+/// Records the stack traces that follow an entry made in `context`. They go to its `ring`: as in C they
+/// are where the entry is, also if a trigger has taken a snapshot.
+pub(super) fn follow(file: &HotFile, ring: &HeldRing, context: Context, start: Start<'_>) {
+    let to = &file.instance.buffer().on(ring);
+    let options = file.instance.options();
     if options.has(Flag::StackTrace) {
         match start {
             #[cfg(CONFIG_DYNAMIC_EVENTS)]
-            Start::In(ip) => stack::record_from(buffer, context, ip),
+            Start::In(ip) => stack::record_from(to, context, ip),
             #[cfg(CONFIG_KPROBE_EVENTS)]
-            Start::At(regs) => stack::record_regs(buffer, context, regs),
-            _ => record_stack(file, context),
+            Start::At(regs) => stack::record_regs(to, context, regs),
+            _ => stack::record_behind(to, context, callees(file)),
         }
     }
     // As in C, the option has no effect if the architecture cannot unwind a user stack.
     if cfg!(CONFIG_USER_STACKTRACE_SUPPORT) && options.has(Flag::UserStackTrace) {
-        stack::record_user(buffer, context);
+        stack::record_user(to, context);
     }
 }

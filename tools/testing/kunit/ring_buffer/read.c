@@ -4,6 +4,10 @@
 #include <linux/kthread.h>
 #include <linux/sched.h>
 #include <asm/local.h>
+#ifdef CONFIG_X86_LOCAL_APIC
+#include <asm/apic.h>
+#include <asm/nmi.h>
+#endif
 #include "ring_buffer.h"
 
 static u64 iter_take(struct ring_buffer_iter *iter, u64 *ts)
@@ -359,6 +363,73 @@ static void waiting(struct kunit *test)
 
 /* Writers on all CPUs at once, each into its own part. */
 
+#ifdef CONFIG_X86_LOCAL_APIC
+static unsigned long counted_in_nmi, nmis;
+static bool nmi_is_sent;
+
+static int count_all(unsigned int command, struct pt_regs *regs)
+{
+	if (raw_smp_processor_id() != CPU || !READ_ONCE(nmi_is_sent))
+		return NMI_DONE;
+	counted_in_nmi += ring_buffer_entries(buffer) + ring_buffer_entries_cpu(buffer, CPU) + ring_buffer_overruns(buffer) +
+			  ring_buffer_overrun_cpu(buffer, CPU) + ring_buffer_commit_overrun_cpu(buffer, CPU) +
+			  ring_buffer_dropped_events_cpu(buffer, CPU) + ring_buffer_read_events_cpu(buffer, CPU) +
+			  ring_buffer_bytes_cpu(buffer, CPU) + nr_dirty_pages(buffer, CPU) +
+			  ring_buffer_empty(buffer) + ring_buffer_empty_cpu(buffer, CPU);
+	WRITE_ONCE(nmis, nmis + 1);
+	WRITE_ONCE(nmi_is_sent, false);
+	return NMI_HANDLED;
+}
+
+static int send_nmis(void *data)
+{
+	while (!kthread_should_stop()) {
+		if (!READ_ONCE(nmi_is_sent)) {
+			WRITE_ONCE(nmi_is_sent, true);
+			__apic_send_IPI_mask(cpumask_of(CPU), NMI_VECTOR);
+		}
+		usleep_range(20, 50);
+	}
+	return 0;
+}
+
+/* An NMI asks for the counts while the reader that it interrupts has the lock. */
+static void counts_in_nmi(struct kunit *test)
+{
+	unsigned int other = cpumask_any_but(cpu_online_mask, CPU), i;
+	unsigned long end = jiffies + 30 * HZ;
+	struct task_struct *task;
+	u64 ts;
+
+	if (other >= nr_cpu_ids)
+		return;
+	task = kthread_create(send_nmis, NULL, "rb_nmi");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	kthread_bind(task, other);
+	counted_in_nmi = nmis = 0;
+	nmi_is_sent = false;
+	if (register_nmi_handler(NMI_LOCAL, count_all, 0, "ring_buffer_kunit")) {
+		kthread_stop(task);
+		KUNIT_FAIL(test, "no handler");
+		return;
+	}
+	put_range(0, 2 * PER_PAGE);
+	wake_up_process(task);
+	while (READ_ONCE(nmis) < 2000 && time_before(jiffies, end)) {
+		for (i = 0; i < 1000; i++)
+			ring_buffer_peek(buffer, CPU, &ts, NULL);
+		cond_resched();
+	}
+	kthread_stop(task);
+	/* The last one may be under way. */
+	for (i = 0; i < 1000 && READ_ONCE(nmi_is_sent); i++)
+		msleep(1);
+	unregister_nmi_handler(NMI_LOCAL, "ring_buffer_kunit");
+	KUNIT_EXPECT_GE(test, nmis, 2000);
+	KUNIT_EXPECT_NE(test, counted_in_nmi, 0);
+}
+#endif
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(iterate),
 	KUNIT_CASE(emptied),
@@ -368,6 +439,9 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(orders),
 	KUNIT_CASE(dirty_pages),
 	KUNIT_CASE(waiting),
+#ifdef CONFIG_X86_LOCAL_APIC
+	KUNIT_CASE(counts_in_nmi),
+#endif
 	{}
 };
 

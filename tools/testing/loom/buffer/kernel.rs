@@ -287,6 +287,11 @@ pub(crate) mod cpus {
         true
     }
 
+    /// In models no CPU is idle.
+    pub(crate) fn is_watched(_cpu: CpuId) -> bool {
+        true
+    }
+
     fn state() -> &'static (SpinMutex<State>, Condvar) {
         STATE.get(|| (SpinMutex::new(State::default()), Condvar::new()))
     }
