@@ -245,6 +245,10 @@ fn definitions() {
             "keys=common_pid.execname,common_comm,common_cpu:vals=hitcount:sort=hitcount",
         ),
         (
+            "keys=u64.bucket=0x7fffffffffffffff",
+            "keys=u64.buckets=9223372036854775807:vals=hitcount:sort=hitcount",
+        ),
+        (
             "keys=u8:ts1=common_timestamp.usecs,y=u64:lat=common_timestamp.usecs-$ts0",
             "keys=u8:vals=hitcount:ts1=common_timestamp.usecs,y=u64,\
              lat=common_timestamp.usecs-$ts0:sort=hitcount",
@@ -261,6 +265,24 @@ fn definitions() {
             assert_eq!(shown(want), want);
         }
     }
+}
+
+/// As in C, a size of buckets from 2^63 on is shown as a negative number, but for operations. The keys of
+/// a definition that is made of it can be read.
+#[test]
+fn large_buckets() {
+    let text = "keys=u64.buckets=18446744073709551615:x=-(u8.buckets=0x8000000000000000+u8)\
+                :sort=u64";
+    assert_eq!(
+        shown(text),
+        "keys=u64.buckets=-1:vals=hitcount:x=-(u8.buckets=9223372036854775808+u8)\
+         :sort=u64.buckets=-1"
+    );
+    let description = compiled(text).unwrap();
+    let mut memory = [0; 64];
+    let mut out = LineBuf::new(&mut memory);
+    print::keys(&mut out, &description, text.as_bytes()).unwrap();
+    assert_eq!(out.as_bytes(), b"keys=u64.buckets=18446744073709551615");
 }
 
 /// As in C, an operation within another one has its unit behind it, which cannot be read again.
@@ -639,6 +661,18 @@ fn orders() {
     print::sort(what, &map, &mut elements, |part, order| part.sort_by(order));
     let keys = elements.iter().map(|at| map.key_word(*at, 0) as i64);
     assert!(keys.eq([9, -2, 3, 5]));
+    // As in C, as many bits are compared as the field has, of which a group of negative numbers needs more.
+    let text = "keys=s32.buckets=8589934592:sort=s32";
+    let description = compiled(text).unwrap();
+    let map = map_of(&description, 3);
+    for key in [-8_589_934_592_i64 + 7, 0, -3, 8] {
+        map.insert(&[key as u64], &(), |_, _| {}).unwrap();
+    }
+    let mut elements: Vec<_> = map.elements().collect();
+    let what = (&description, text.as_bytes());
+    print::sort(what, &map, &mut elements, |part, order| part.sort_by(order));
+    let keys = elements.iter().map(|at| map.key_word(*at, 0) as i64);
+    assert!(keys.eq([-3, 0, -8_589_934_585, 8]));
 }
 
 #[test]
