@@ -101,7 +101,7 @@ pub fn field_name(
         Value::Negative(of) if below(of) => {
             out.bytes(b"-(")?;
             match description.node(of).is_expression() {
-                true => write_node(out, description, text, of)?,
+                true => write_node(out, description, text, of, false)?,
                 false => operand(out, description, text, of)?,
             }
             out.bytes(b")")
@@ -118,7 +118,7 @@ pub fn field_name(
 /// Writes a node as it is in an expression. Like a field, an operation says its unit there.
 fn operand(out: &mut dyn Out, description: &Description, text: &[u8], id: NodeId) -> fmt::Result {
     let node = description.node(id);
-    write_node(out, description, text, id)?;
+    write_node(out, description, text, id, false)?;
     match node.is_stack() {
         true if node.modifier == Modifier::Plain => out.bytes(b".stacktrace"),
         true => write!(out, ".{}", node.modifier.name()),
@@ -127,21 +127,29 @@ fn operand(out: &mut dyn Out, description: &Description, text: &[u8], id: NodeId
     }
 }
 
-/// Writes a node as it is among keys.
-fn key_node(out: &mut dyn Out, description: &Description, text: &[u8], id: NodeId) -> fmt::Result {
-    write_node(out, description, text, id)?;
+/// Writes a node as it is among keys. See [`write_node`] for `signed`.
+fn key_node(
+    out: &mut dyn Out,
+    description: &Description,
+    text: &[u8],
+    id: NodeId,
+    signed: bool,
+) -> fmt::Result {
+    write_node(out, description, text, id, signed)?;
     match description.node(id).value {
         Value::StackField(_) => out.bytes(b".stacktrace"),
         _ => Ok(()),
     }
 }
 
-/// Writes a node as it is among values, variables and sort fields. A stack has no modifier there.
+/// Writes a node as it is among values, variables and sort fields. A stack has no modifier there. The
+/// size of buckets is a `signed` number there, as in C, and an unsigned one in an expression.
 fn write_node(
     out: &mut dyn Out,
     description: &Description,
     text: &[u8],
     id: NodeId,
+    signed: bool,
 ) -> fmt::Result {
     let node = description.node(id);
     match node.value {
@@ -162,10 +170,11 @@ fn write_node(
     if node.modifier != Modifier::Plain {
         write!(out, ".{}", node.modifier.name())?;
     }
-    if let Modifier::Buckets(size) = node.modifier {
-        write!(out, "={size}")?;
+    match node.modifier {
+        Modifier::Buckets(size) if signed => write!(out, "={}", size as i64),
+        Modifier::Buckets(size) => write!(out, "={size}"),
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 /// Writes `items`, with commas between them.
@@ -183,12 +192,22 @@ pub(super) fn list<T>(
     Ok(())
 }
 
-/// Writes the keys: `keys=…`. Errors only when `out` is full.
+/// Writes the keys, as a definition that can be read: `keys=…`. Errors only when `out` is full.
 pub fn keys(out: &mut dyn Out, description: &Description, text: &[u8]) -> fmt::Result {
+    all_keys(out, description, text, false)
+}
+
+/// Writes the keys. See [`write_node`] for `signed`.
+fn all_keys(
+    out: &mut dyn Out,
+    description: &Description,
+    text: &[u8],
+    signed: bool,
+) -> fmt::Result {
     out.bytes(b"keys=")?;
     let keys = description.keys.as_slice().iter();
     list(out, keys, |out, key| {
-        key_node(out, description, text, key.node)
+        key_node(out, description, text, key.node, signed)
     })
 }
 
@@ -200,8 +219,8 @@ pub fn definition(
     text: &[u8],
     hitcount: bool,
 ) -> fmt::Result {
-    let node = |out: &mut dyn Out, id: NodeId| write_node(out, description, text, id);
-    keys(out, description, text)?;
+    let node = |out: &mut dyn Out, id: NodeId| write_node(out, description, text, id, true);
+    all_keys(out, description, text, true)?;
     out.bytes(b":vals=")?;
     let hitcount = hitcount.then_some(None);
     let values = description.values.as_slice().iter().copied().map(Some);
@@ -548,12 +567,16 @@ fn order_of_keys<S: Deref<Target = [Shared]>>(
         let words = first..first.wrapping_add(key.words.into());
         return order_of_words(map, (a, b), words);
     }
-    let (a, b) = (map.key_word(a, first), map.key_word(b, first));
-    // A field is sorted as it is without its modifier.
-    let signed = match node.value {
-        Value::Number { signed, .. } => signed,
-        _ => node.signed,
+    // A field is sorted as it is without its modifier: by its own sign, and by as many bits. Those of a
+    // negative number that is grouped may be more.
+    let (signed, above) = match node.value {
+        Value::Number { size, signed, .. } => {
+            (signed, 64_u32.wrapping_sub(u32::from(size).wrapping_mul(8)))
+        }
+        _ => (node.signed, 0),
     };
+    let number = |element| map.key_word(element, first).wrapping_shl(above);
+    let (a, b) = (number(a), number(b));
     match signed {
         true => (a as i64).cmp(&(b as i64)),
         false => a.cmp(&b),

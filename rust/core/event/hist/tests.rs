@@ -35,6 +35,8 @@ struct Event;
 std::thread_local! {
     /// How many synthetic events a definition has asked for.
     static HELD: Cell<u8> = const { Cell::new(0) };
+    /// Whether the one that was asked for last is `calls`.
+    static CALLS: Cell<bool> = const { Cell::new(false) };
     /// Whether definitions are of triggers to be removed.
     static REMOVES: Cell<bool> = const { Cell::new(false) };
 }
@@ -63,9 +65,12 @@ fn field_of(name: &str) -> Option<(Field, TypeName)> {
     Some((field, TypeName::of(ty.as_bytes())))
 }
 
-/// The fields of the synthetic event `lat`: `u64 lat; pid_t pid; char[10] name; char[] text`.
+/// The fields of the synthetic event `lat`: `u64 lat; pid_t pid; char[10] name; char[] text`, and of
+/// `calls`: `unsigned long[] stack`.
 fn parameter(at: usize) -> Option<Parameter> {
     let (form, dynamic, ty, size, signed) = match at {
+        0 if CALLS.get() => (Form::Stack, true, "unsigned long[]", 8, true),
+        _ if CALLS.get() => return None,
         0 => (Form::Number, false, "u64", 8, false),
         1 => (Form::Number, false, "int", 4, true),
         2 => (Form::Text, false, "char[10]", 10, true),
@@ -115,7 +120,8 @@ impl Scope for Event {
     fn hold_synthetic(&mut self, name: &[u8]) -> Option<u8> {
         let number = HELD.get();
         HELD.set(number + 1);
-        (name == b"lat").then_some(number)
+        CALLS.set(name == b"calls");
+        (name == b"lat" || name == b"calls").then_some(number)
     }
 
     fn parameter(&self, at: usize) -> Option<Parameter> {
@@ -153,6 +159,19 @@ impl Scope for Event {
                 },
                 node: Node {
                     value: Value::Constant(constant),
+                    ..Node::NONE
+                },
+            });
+        }
+        if name == b"stack" {
+            return Some(Found {
+                target: Target {
+                    histogram: 3,
+                    variable: 0,
+                },
+                node: Node {
+                    value: Value::Stack,
+                    form: Form::Stack,
                     ..Node::NONE
                 },
             });
@@ -245,6 +264,10 @@ fn definitions() {
             "keys=common_pid.execname,common_comm,common_cpu:vals=hitcount:sort=hitcount",
         ),
         (
+            "keys=u64.bucket=0x7fffffffffffffff",
+            "keys=u64.buckets=9223372036854775807:vals=hitcount:sort=hitcount",
+        ),
+        (
             "keys=u8:ts1=common_timestamp.usecs,y=u64:lat=common_timestamp.usecs-$ts0",
             "keys=u8:vals=hitcount:ts1=common_timestamp.usecs,y=u64,\
              lat=common_timestamp.usecs-$ts0:sort=hitcount",
@@ -261,6 +284,24 @@ fn definitions() {
             assert_eq!(shown(want), want);
         }
     }
+}
+
+/// As in C, a size of buckets from 2^63 on is shown as a negative number, but for operations. The keys of
+/// a definition that is made of it can be read.
+#[test]
+fn large_buckets() {
+    let text = "keys=u64.buckets=18446744073709551615:x=-(u8.buckets=0x8000000000000000+u8)\
+                :sort=u64";
+    assert_eq!(
+        shown(text),
+        "keys=u64.buckets=-1:vals=hitcount:x=-(u8.buckets=9223372036854775808+u8)\
+         :sort=u64.buckets=-1"
+    );
+    let description = compiled(text).unwrap();
+    let mut memory = [0; 64];
+    let mut out = LineBuf::new(&mut memory);
+    print::keys(&mut out, &description, text.as_bytes()).unwrap();
+    assert_eq!(out.as_bytes(), b"keys=u64.buckets=18446744073709551615");
 }
 
 /// As in C, an operation within another one has its unit behind it, which cannot be read again.
@@ -639,6 +680,18 @@ fn orders() {
     print::sort(what, &map, &mut elements, |part, order| part.sort_by(order));
     let keys = elements.iter().map(|at| map.key_word(*at, 0) as i64);
     assert!(keys.eq([9, -2, 3, 5]));
+    // As in C, as many bits are compared as the field has, of which a group of negative numbers needs more.
+    let text = "keys=s32.buckets=8589934592:sort=s32";
+    let description = compiled(text).unwrap();
+    let map = map_of(&description, 3);
+    for key in [-8_589_934_592_i64 + 7, 0, -3, 8] {
+        map.insert(&[key as u64], &(), |_, _| {}).unwrap();
+    }
+    let mut elements: Vec<_> = map.elements().collect();
+    let what = (&description, text.as_bytes());
+    print::sort(what, &map, &mut elements, |part, order| part.sort_by(order));
+    let keys = elements.iter().map(|at| map.key_word(*at, 0) as i64);
+    assert!(keys.eq([-3, 0, -8_589_934_585, 8]));
 }
 
 #[test]

@@ -38,6 +38,7 @@ use crate::core::event::hist::evaluate::{Evaluation, Hit};
 use crate::core::event::hist::map::{Element, Layout, Map};
 use crate::core::event::hist::plain::{Plain, Rest};
 use crate::core::event::hist::VARIABLES;
+use crate::core::format::line::microseconds;
 use crate::core::format::Out;
 use crate::core::sys::Shared;
 use crate::kernel::context;
@@ -190,7 +191,7 @@ impl Hit for Now<'_> {
     fn time(&self, usecs: bool) -> u64 {
         let time = self.1.of(self.0);
         match usecs && self.0.instance().buffer().clock().in_ns {
-            true => time / 1000,
+            true => microseconds(time),
             false => time,
         }
     }

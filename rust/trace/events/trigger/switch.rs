@@ -6,6 +6,7 @@
 //! The trigger is a soft user of that event and holds its module.
 
 use super::{Command, HitTime, HotFile, Key, Kind, Limits, Place, Registry, Sort, Trigger};
+use crate::core::event::trigger::Target;
 use crate::core::format::Out;
 use crate::kernel::text::Text;
 use crate::kernel::trace_event::{flag, FlagsHandle, HeldCall};
@@ -33,12 +34,8 @@ impl Kind for Switch {
         let (registry, instance) = (place.registry, place.instance);
         if command.remove {
             // The other event may have ended, and its name may be that of a new one.
-            let known = registry.triggers_of(instance, place.event);
-            for trigger in known.iter().flat_map(|list| list.all()) {
-                let shown = Text::of(|out| trigger.show(out))?;
-                if is_for(&shown, target.system, target.event) {
-                    return Ok(trigger.key());
-                }
+            if let Some(key) = known_key(place, [name(true), name(false)], &target)? {
+                return Ok(key);
             }
         }
         let event = registry.find_in(instance, target.system, target.event);
@@ -76,15 +73,32 @@ const fn name(on: bool) -> &'static str {
     }
 }
 
-/// Whether a trigger that is shown so is of this kind, for this event.
-fn is_for(shown: &[u8], system: &[u8], event: &[u8]) -> bool {
-    let target = [true, false].into_iter().find_map(|on| {
-        let rest = shown.strip_prefix(name(on).as_bytes())?;
+/// The key of the trigger of `place` that is called by one of `names` and has this target. Task context,
+/// may sleep. `ENOMEM`.
+pub(super) fn known_key(
+    place: &Place<'_>,
+    names: [&str; 2],
+    target: &Target<'_>,
+) -> Result<Option<Key>> {
+    let known = place.registry.triggers_of(place.instance, place.event);
+    for trigger in known.iter().flat_map(|list| list.all()) {
+        let shown = Text::of(|out| trigger.show(out))?;
+        if is_for(&shown, names, target) {
+            return Ok(Some(trigger.key()));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether a trigger that is shown so is called by one of `names` and has this target.
+fn is_for(shown: &[u8], names: [&str; 2], target: &Target<'_>) -> bool {
+    let event = names.into_iter().find_map(|name| {
+        let rest = shown.strip_prefix(name.as_bytes())?;
         rest.strip_prefix(b":")?
-            .strip_prefix(system)?
+            .strip_prefix(target.system)?
             .strip_prefix(b":")
     });
-    target == Some(event)
+    event == Some(target.event)
 }
 
 /// An event that hits start or stop recording.

@@ -5,6 +5,7 @@
 //!
 //! The trigger is a soft user of that event and holds its module.
 
+use super::super::switch::known_key;
 use super::super::{Command, HitTime, HotFile, Key, Kind, Limits, Place, Registry, Sort, Trigger};
 use super::HistTrigger;
 use crate::core::format::Out;
@@ -23,6 +24,13 @@ pub(super) struct HistSwitch {
     pub(super) on: bool,
 }
 
+const fn name(on: bool) -> &'static str {
+    match on {
+        true => "enable_hist",
+        false => "disable_hist",
+    }
+}
+
 const fn key(event: EventId) -> Key {
     Key {
         sort: Sort::HistSwitch,
@@ -33,15 +41,18 @@ const fn key(event: EventId) -> Key {
 
 impl Kind for HistSwitch {
     fn name(&self) -> &'static str {
-        match self.on {
-            true => "enable_hist",
-            false => "disable_hist",
-        }
+        name(self.on)
     }
 
     fn key(&self, place: &Place<'_>, command: &Command<'_>) -> Result<Key> {
         let target = command.target().map_err(|_| EINVAL)?;
         let (registry, instance) = (place.registry, place.instance);
+        if command.remove {
+            // The other event may have ended, and its name may be that of a new one.
+            if let Some(key) = known_key(place, [name(true), name(false)], &target)? {
+                return Ok(key);
+            }
+        }
         let event = registry.find_in(instance, target.system, target.event);
         event.map(|event| key(event.id())).ok_or(EINVAL)
     }
