@@ -79,6 +79,7 @@ pub(crate) unsafe extern "C" fn ftrace_init() {
     unsafe {
         ops::FTRACE.init();
         ops::DIRECT.init();
+        ops::OPS_INIT.init();
         fgraph::GRAPH.init();
         fgraph::ret_stack::PREPARING.init();
         fgraph::ret_stack::begin_boot_task();

@@ -14,7 +14,7 @@
 //! | one | calls the trampoline made for it, which calls its function |
 //! | several, or one without trampoline | calls `ftrace_caller`, which walks the list; `ftrace_regs_caller` if one wants registers |
 //!
-//! Lock order: [`DIRECT`], then [`FTRACE`], then `text_mutex`. The first keeps direct callers and
+//! Lock order: [`DIRECT`], then [`FTRACE`], then `text_mutex` or [`OPS_INIT`]. The first keeps direct callers and
 //! ops that change where a function goes from coming to one site unasked. All of it may sleep; hits
 //! take no lock.
 
@@ -78,6 +78,12 @@ kernel::sync::global_lock! {
     /// share sites.
     // SAFETY: `init` runs before any other use, from `ftrace_init()`.
     pub(crate) unsafe(uninit) static DIRECT: Mutex<()> = ();
+}
+
+kernel::sync::global_lock! {
+    /// Taken, last of all, by the task that uses an ops of C code for the first time.
+    // SAFETY: `init` runs before any other use, from `ftrace_init()`.
+    pub(crate) unsafe(uninit) static OPS_INIT: Mutex<()> = ();
 }
 
 /// What the ftrace lock protects, besides the list of ops, the tables of sites and the ops's

@@ -553,6 +553,57 @@ static void two_change_a_filter(struct kunit *test)
 	finish(test, &shared);
 }
 
+#define FIRST_USES	2000
+
+/* Each is used for the first time by two tasks at once. */
+static struct ftrace_ops *fresh;
+static atomic_t first_users;
+
+/* Puts a function into the filter of each of the ops, as soon as another task is about to do so, too. */
+static int use_first(void *function)
+{
+	int lost = 0;
+
+	complete(&runs);
+	for (int i = 0; i < FIRST_USES; i++) {
+		atomic_inc(&first_users);
+		while (atomic_read(&first_users) < 2 * (i + 1))
+			cond_resched();
+		lost += ftrace_set_filter_ip(&fresh[i], (unsigned long)function, 0, 0) != 0;
+	}
+	while (!kthread_should_stop())
+		schedule_timeout_interruptible(1);
+	return lost;
+}
+
+/*
+ * The second of two first users must not make the lock anew that the first one holds: both would change a copy of the
+ * same filter, or wait forever.
+ */
+static void first_use_by_two(struct kunit *test)
+{
+	struct task_struct *first, *second;
+	int lost = 0;
+
+	fresh = kvcalloc(FIRST_USES, sizeof(*fresh), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, fresh);
+	atomic_set(&first_users, 0);
+	first = kthread_run(use_first, (void *)TRACEE, "kunit_first");
+	second = kthread_run(use_first, (void *)OTHER, "kunit_second");
+	wait_for_completion(&runs);
+	wait_for_completion(&runs);
+	KUNIT_EXPECT_EQ(test, kthread_stop(first), 0);
+	KUNIT_EXPECT_EQ(test, kthread_stop(second), 0);
+	for (int i = 0; i < FIRST_USES; i++) {
+		/* -ENOENT, where it is not there. */
+		lost += ftrace_set_filter_ip(&fresh[i], TRACEE, 1, 0) != 0;
+		lost += ftrace_set_filter_ip(&fresh[i], OTHER, 1, 0) != 0;
+		ftrace_free_filter(&fresh[i]);
+	}
+	KUNIT_EXPECT_EQ(test, lost, 0);
+	kvfree(fresh);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(one_ops),
 	KUNIT_CASE(one_ops_protected),
@@ -571,6 +622,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(kprobe_and_ops),
 	KUNIT_CASE(hits_while_registering),
 	KUNIT_CASE_SLOW(two_change_a_filter),
+	KUNIT_CASE_SLOW(first_use_by_two),
 	{}
 };
 

@@ -11,6 +11,7 @@
 use super::key::Key;
 use super::manager::{Manager, Parts};
 use super::retire::{Retired, SharedSet};
+use super::OPS_INIT;
 use crate::kernel::ftrace::{self, ftrace_ops, ftrace_ops_hash, ftrace_regs, list_head, Command};
 use crate::kernel::recursion::InHit;
 use crate::trace::ftrace::arch::{Arch, Machine, Target};
@@ -108,16 +109,23 @@ impl OpsRef {
         self.0.as_ptr()
     }
 
-    /// Makes zeroed or partly initialised ops of C code usable. Callers own it alone until the
-    /// first registration.
+    /// Makes zeroed or partly initialised ops of C code usable. Task context, may sleep; locks nothing
+    /// below [`OPS_INIT`].
     #[inline(never)]
     pub(crate) fn init(self) {
+        // Pairs with the release store at the end.
+        if field!(self.flags as usize).load(Acquire) & flag::INITIALIZED != 0 {
+            return;
+        }
+        let _alone = OPS_INIT.lock();
         if self.has(flag::INITIALIZED) {
+            // Another task was first.
             return;
         }
         let p = self.as_ptr();
-        // SAFETY: by the type's invariant; a list head of its own, and a lock that C code may take,
-        // are set up once, as the flag says.
+        // SAFETY: by the type's invariant it is alive. A list head of its own, and a lock that C code
+        // may take, are set up once, as the flag says, by the holder of the lock; who uses them has
+        // seen the flag.
         unsafe {
             ftrace::init_hash(&raw mut (*p).local_hash);
             (*p).list = empty_list(&raw mut (*p).list);
@@ -126,7 +134,8 @@ impl OpsRef {
         // SAFETY: by the type's invariant the structure is alive.
         let own = unsafe { &raw mut (*p).local_hash };
         field!(self.func_hash as *mut ftrace_ops_hash).store(own, Relaxed);
-        self.set(flag::INITIALIZED);
+        // Pairs with the acquire load at the beginning.
+        field!(self.flags as usize).store(self.flags() | flag::INITIALIZED, Release);
     }
 
     /// Uses the sets of `other`, before any own.
