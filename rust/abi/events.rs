@@ -98,7 +98,8 @@ pub(crate) unsafe extern "C" fn trace_event_ignore_this_pid(
 }
 
 /// What classes of tracepoints' events do when asked to (`trace_event_reg()`): the probe comes or
-/// goes. Task context, sleeps. Errors as those of tracepoints.
+/// goes. Task context, sleeps. Errors as those of tracepoints; `ENODEV` for a custom event that is not
+/// attached to one yet, of which C takes the name for the tracepoint.
 ///
 /// # Safety
 ///
@@ -109,8 +110,19 @@ pub(crate) unsafe extern "C" fn rtrace_tracepoint_reg(
     what: bindings::trace_reg,
     data: *mut c_void,
 ) -> c_int {
-    // SAFETY: `call` is complete; `data` is what `what` asks for; the flags of an event of such a
-    // class say that it has a tracepoint.
+    // SAFETY: `call` is complete.
+    let is_attached = unsafe { Call::from_raw(call) }.has(Call::TRACEPOINT);
+    if !is_attached {
+        // Nothing of it was registered.
+        return match what {
+            bindings::trace_reg_TRACE_REG_REGISTER => ENODEV.to_errno(),
+            #[cfg(CONFIG_PERF_EVENTS)]
+            bindings::trace_reg_TRACE_REG_PERF_REGISTER => ENODEV.to_errno(),
+            _ => 0,
+        };
+    }
+    // SAFETY: `call` is complete; `data` is what `what` asks for; by its flags the event has a
+    // tracepoint.
     unsafe {
         let tracepoint = (*call).__bindgen_anon_1.tp;
         let class = (*call).class;

@@ -130,6 +130,24 @@ pub(crate) unsafe fn register(event: NonNull<bindings::trace_event>, is_call: bo
     Err(ENOSPC)
 }
 
+/// Notes that `event`, if it has a type, is part of a `struct trace_event_call`: who has registered it
+/// may not have known that. Task context.
+///
+/// # Safety
+///
+/// It is part of one, which is complete, and stays until [`unregister`] and the wait after it.
+pub(crate) unsafe fn mark_call(event: NonNull<bindings::trace_event>) {
+    // SAFETY: `event` is there.
+    let id = unsafe { (*event.as_ptr()).type_ };
+    let slot = u16::try_from(id).map(|id| slot(id, false));
+    if let Ok(Ok(Some(slot))) = slot {
+        let word = event.as_ptr() as usize;
+        // Where it fails, the mark is there, or the type is another event's. Pairs with the acquire load
+        // in `with_known_at`.
+        let _ = slot.event.cmpxchg(word, word | IS_CALL, ordering::Full);
+    }
+}
+
 /// Takes an event's type away. Somebody may still print by it, until
 /// [`wait_for_readers`](super::rcu_slot::wait_for_readers). Task context.
 pub(crate) fn unregister(id: u16) {

@@ -58,6 +58,12 @@ impl Registered {
         let call = call.cast::<Call>();
         // SAFETY: `call` is complete and new, and stays until the result is dropped.
         unsafe { call.as_ref().init(module) }?;
+        // SAFETY: it is a field of the call, and so not at 0; the call is complete, and stays until the
+        // result is dropped, which takes the type away first and waits.
+        unsafe {
+            let event = &raw mut (*call.as_ref().as_ptr()).event;
+            types::mark_call(NonNull::new_unchecked(event));
+        }
         // INVARIANT: `call` stays until the result is dropped, and has just begun its life.
         let event = Self {
             call,

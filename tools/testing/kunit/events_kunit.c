@@ -427,6 +427,105 @@ static void with_preemption_on(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, trace_array_destroy(tr), 0);
 }
 
+#define OTHERS "/sys/kernel/tracing/instances/kunit_others/"
+
+/* One that its class gives a type without trace_event_raw_init(). */
+static int others_raw_init(struct trace_event_call *call)
+{
+	return register_trace_event(&call->event) ? 0 : -ENODEV;
+}
+
+static struct trace_event_class others_class = {
+	.system		= "rtrace_kunit",
+	.fields_array	= added_fields,
+	.fields		= LIST_HEAD_INIT(others_class.fields),
+	.raw_init	= others_raw_init,
+	.reg		= added_reg,
+};
+
+static struct trace_event_call others_call = {
+	.name		= "kunit_others",
+	.class		= &others_class,
+	.event.funcs	= &added_functions,
+	.print_fmt	= "\"%d\", REC->number",
+};
+
+/* Its entries are printed by fields as those of other events. */
+static void others_type(struct kunit *test)
+{
+	struct trace_array *tr = trace_array_get_by_name("kunit_others", NULL);
+	struct trace_event_buffer fbuffer;
+	struct trace_event_file *file;
+	struct added_entry *entry;
+
+	KUNIT_ASSERT_NOT_NULL(test, tr);
+	KUNIT_ASSERT_EQ(test, trace_add_event_call(&others_call), 0);
+	KUNIT_ASSERT_EQ(test, trace_array_set_clr_event(tr, "rtrace_kunit", "kunit_others", true), 0);
+	file = trace_get_event_file("kunit_others", "rtrace_kunit", "kunit_others");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(file));
+	entry = trace_event_buffer_reserve(&fbuffer, file, sizeof(*entry));
+	if (entry) {
+		entry->number = 5;
+		trace_event_buffer_commit(&fbuffer);
+	}
+	KUNIT_EXPECT_NOT_NULL(test, entry);
+	KUNIT_EXPECT_EQ(test, shell("grep -q 'kunit_added: 5$' " OTHERS "trace"), 0);
+	KUNIT_EXPECT_EQ(test, shell("echo 1 > " OTHERS "options/fields"), 0);
+	KUNIT_EXPECT_EQ(test, shell("grep -q 'kunit_others: number=0x5 (5)$' " OTHERS "trace"), 0);
+
+	trace_put_event_file(file);
+	KUNIT_EXPECT_EQ(test, trace_array_set_clr_event(tr, "rtrace_kunit", "kunit_others", false), 0);
+	KUNIT_EXPECT_EQ(test, trace_remove_event_call(&others_call), 0);
+	trace_array_put(tr);
+	KUNIT_EXPECT_EQ(test, trace_array_destroy(tr), 0);
+}
+
+static void probe_of_none(void)
+{
+}
+
+static struct trace_event_class custom_class = {
+	.system		= "custom",
+	.fields_array	= added_fields,
+	.fields		= LIST_HEAD_INIT(custom_class.fields),
+	.raw_init	= trace_event_raw_init,
+	.probe		= probe_of_none,
+#ifdef CONFIG_PERF_EVENTS
+	.perf_probe	= probe_of_none,
+#endif
+	.reg		= trace_event_reg,
+};
+
+/* As TRACE_CUSTOM_EVENT() makes it, before it is attached to a tracepoint. */
+static struct trace_event_call custom_call = {
+	.name		= "kunit_custom",
+	.class		= &custom_class,
+	.event.funcs	= &added_functions,
+	.print_fmt	= "\"%d\", REC->number",
+	.flags		= TRACE_EVENT_FL_CUSTOM,
+};
+
+/* C takes the name for a tracepoint. */
+static void unattached(struct kunit *test)
+{
+	struct trace_array *tr;
+
+	if (!IS_ENABLED(CONFIG_RTRACE))
+		kunit_skip(test, "C goes astray");
+	tr = trace_array_get_by_name("kunit_custom", NULL);
+	KUNIT_ASSERT_NOT_NULL(test, tr);
+	KUNIT_ASSERT_EQ(test, trace_add_event_call(&custom_call), 0);
+	KUNIT_EXPECT_EQ(test, trace_event_reg(&custom_call, TRACE_REG_REGISTER, NULL), -ENODEV);
+#ifdef CONFIG_PERF_EVENTS
+	KUNIT_EXPECT_EQ(test, trace_event_reg(&custom_call, TRACE_REG_PERF_REGISTER, NULL), -ENODEV);
+#endif
+	KUNIT_EXPECT_NE(test, shell("echo 1 > /sys/kernel/tracing/instances/kunit_custom/events/custom/kunit_custom/enable"), 0);
+	KUNIT_EXPECT_EQ(test, shell("grep -qx 0 /sys/kernel/tracing/instances/kunit_custom/events/custom/kunit_custom/enable"), 0);
+	KUNIT_EXPECT_EQ(test, trace_remove_event_call(&custom_call), 0);
+	trace_array_put(tr);
+	KUNIT_EXPECT_EQ(test, trace_array_destroy(tr), 0);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(known),
 	KUNIT_CASE(switching),
@@ -436,6 +535,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(added),
 	KUNIT_CASE(snapshots_above_an_entry),
 	KUNIT_CASE(with_preemption_on),
+	KUNIT_CASE(others_type),
+	KUNIT_CASE(unattached),
 	{}
 };
 
