@@ -4,11 +4,15 @@
 //! `include/linux/trace_events.h`. `events.rs` says what a `struct trace_event_file *` is.
 
 use crate::kernel::trace_event::Registered;
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
+use crate::kernel::trace_event::{Call, HeldCall};
 use crate::trace::buffer::entry::{Context, CpuFlag, EntryMade};
 use crate::trace::events::added;
 use crate::trace::events::file::HotFile;
 use crate::trace::events::filter::Filter;
 use crate::trace::events::recording;
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
+use crate::trace::events::registry;
 use core::ptr::{null_mut, NonNull};
 use kernel::bindings;
 use kernel::error::from_result;
@@ -56,6 +60,51 @@ pub(crate) unsafe extern "C" fn trace_remove_event_call(
         added::remove(|event| event.as_ptr() == call)?;
         Ok(0)
     })
+}
+
+/// Holds an event that was made while the kernel runs, until [`trace_event_dyn_put_ref`]; says whether
+/// it is known. Task context, sleeps; the caller holds no lock of the tracing core.
+///
+/// # Safety
+///
+/// `call` is not used but to be compared.
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
+#[export]
+pub(crate) unsafe extern "C" fn trace_event_dyn_try_get_ref(
+    call: *mut bindings::trace_event_call,
+) -> bool {
+    registry::lock().is_ok_and(|registry| {
+        let mut events = registry.events().iter();
+        let found = events.find(|event| event.as_ptr() == call && event.has(Call::DYNAMIC));
+        let held = found.and_then(|event| HeldCall::new(event.registered()));
+        held.map(HeldCall::keep).is_some()
+    })
+}
+
+/// Undoes one [`trace_event_dyn_try_get_ref`]. Task context.
+///
+/// # Safety
+///
+/// That has held `call`, for the caller.
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
+#[export]
+pub(crate) unsafe extern "C" fn trace_event_dyn_put_ref(call: *mut bindings::trace_event_call) {
+    // SAFETY: `call` is held until here, by what `trace_event_dyn_try_get_ref` has left.
+    drop(unsafe { HeldCall::from_kept(Call::from_raw(call)) });
+}
+
+/// Whether an event that was made while the kernel runs is held or seen by perf. Task context.
+///
+/// # Safety
+///
+/// `call` is of a known event, or held.
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
+#[export]
+pub(crate) unsafe extern "C" fn trace_event_dyn_busy(
+    call: *mut bindings::trace_event_call,
+) -> bool {
+    // SAFETY: `call` is complete, and stays during the call.
+    unsafe { Call::from_raw(call) }.is_in_use()
 }
 
 /// Hits the triggers of `file`, of which those with a filter look at the entry `rec`, which may be

@@ -282,11 +282,41 @@ pub(crate) unsafe extern "C" fn trace_array_set_clr_event(
     enable: bool,
 ) -> c_int {
     from_result(|| {
-        let instance = list::all()
-            .find(|instance| Arc::as_ptr(instance).cast_mut().cast() == tr)
-            .ok_or(ENOENT)?;
         // SAFETY: `system` and `event` are null or NUL-terminated.
-        unsafe { switch(&instance, system, event, enable) }
+        unsafe { switch(&instance_at(tr)?, system, event, enable) }
+    })
+}
+
+/// The instance that C code knows as `tr`. `ENOENT` if there is none.
+fn instance_at(tr: *mut bindings::trace_array) -> Result<Arc<Instance>> {
+    list::all()
+        .find(|instance| Arc::as_ptr(instance).cast_mut().cast() == tr)
+        .ok_or(ENOENT)
+}
+
+/// Switches the events of an instance that `buf` names as a line of `set_event` does; those of a module
+/// that is not loaded when it is. Task context, sleeps.
+///
+/// # Errors
+///
+/// `ENOENT` without an instance, `EINVAL` if there is no such event, `ENODEV` before there are events,
+/// and what switching says.
+///
+/// # Safety
+///
+/// `tr` is null or came from `trace_array_get_by_name()`; `buf` is NUL-terminated.
+#[export]
+pub(crate) unsafe extern "C" fn ftrace_set_clr_event(
+    tr: *mut bindings::trace_array,
+    buf: *mut c_char,
+    set: c_int,
+) -> c_int {
+    from_result(|| {
+        let instance = instance_at(tr)?;
+        // SAFETY: `buf` is NUL-terminated, and stays during the call.
+        let text = unsafe { CStr::from_char_ptr(buf) }.to_bytes();
+        registry::lock()?.enable_or_wait(&instance, &Match::parse(text), set != 0)?;
+        Ok(0)
     })
 }
 

@@ -73,6 +73,7 @@ mod synth;
 mod syscalls;
 #[cfg(any(CONFIG_EVENT_TRACING, CONFIG_STACK_TRACER))]
 mod sysctl;
+mod tasks;
 mod trace;
 mod trace_array;
 mod trace_clock;

@@ -25,10 +25,12 @@ pub(crate) struct TaskView<'a>(&'a kernel::types::Opaque<bindings::task_struct>)
 pub(crate) const COMM: usize = bindings::TASK_COMM_LEN as usize;
 
 impl TaskView<'_> {
+    /// A view of `task`.
+    ///
     /// # Safety
     ///
     /// `task` is a task that stays for the lifetime that the caller picks.
-    unsafe fn new<'a>(task: *mut bindings::task_struct) -> TaskView<'a> {
+    pub(crate) unsafe fn new<'a>(task: *mut bindings::task_struct) -> TaskView<'a> {
         // SAFETY: `task` stays for `'a`; the type is transparent.
         TaskView(unsafe { &*task.cast() })
     }

@@ -194,16 +194,26 @@ impl Saver {
             return true;
         }
         if WANT_TGIDS.load(Relaxed) != 0 {
-            if let Some(known) = TGIDS.as_ref().and_then(|map| map.get(pid as usize)) {
-                known.store(task.tgid(), Relaxed);
-            }
+            Self::save_tgid(task);
         }
-        if !named {
-            return true;
-        }
+        !named || Self::save_name(task)
+    }
+
+    /// Saves the thread group of `task`. Returns false if there is no place for it.
+    #[inline(always)]
+    fn save_tgid(task: TaskView<'_>) -> bool {
+        let place = TGIDS.as_ref().and_then(|map| map.get(task.pid() as usize));
+        place
+            .map(|known| known.store(task.tgid(), Relaxed))
+            .is_some()
+    }
+
+    /// Saves the name of `task`. Returns false if the table was locked.
+    #[inline(always)]
+    fn save_name(task: TaskView<'_>) -> bool {
         NAMES
             .try_lock()
-            .map(|mut names| names.save(pid, task.comm()))
+            .map(|mut names| names.save(task.pid(), task.comm()))
             .is_some()
     }
 
@@ -231,6 +241,22 @@ pub(crate) fn remember(task: TaskView<'_>) {
 #[cfg(CONFIG_SCHED_TRACER)]
 pub(crate) fn remember_both(one: TaskView<'_>, other: TaskView<'_>) {
     Saver::save_both(one, other, true);
+}
+
+/// Saves of `tasks` the names, if `names`, and the thread groups, if `tgids` and an instance had option
+/// `record-tgid`, when this CPU has recorded an entry since the last save. Any context.
+pub(crate) fn record(tasks: &[TaskView<'_>], names: bool, tgids: bool) {
+    if !names && !tgids || !EntryMade::get() {
+        return;
+    }
+    let mut saved = true;
+    for &task in tasks.iter().filter(|task| task.pid() != 0) {
+        saved &= !names || Saver::save_name(task);
+        saved &= !tgids || Saver::save_tgid(task);
+    }
+    if saved {
+        EntryMade::set(false);
+    }
 }
 
 impl TaskProbe for Saver {

@@ -7,10 +7,12 @@
 #include <kunit/test.h>
 #include <linux/irq_work.h>
 #include <linux/irqflags.h>
+#include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/trace.h>
 #include <linux/trace_events.h>
 #include <linux/umh.h>
+#include "address_of.h"
 
 #define CREATE_TRACE_POINTS
 #include "events_kunit_trace.h"
@@ -526,6 +528,111 @@ static void unattached(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, trace_array_destroy(tr), 0);
 }
 
+static unsigned int (*gen_ctx)(unsigned int irqs_status);
+static void (*record_cmdline)(struct task_struct *task);
+static int (*set_clr_event)(struct trace_array *tr, char *buf, int set);
+static DECLARE_COMPLETION(name_saved);
+
+/* Nobody saves names meanwhile. */
+static int save_own_name(void *file)
+{
+	struct trace_event_buffer fbuffer;
+	struct added_entry *entry;
+
+	preempt_disable();
+	entry = trace_event_buffer_reserve(&fbuffer, file, sizeof(*entry));
+	if (entry) {
+		entry->number = 1;
+		trace_event_buffer_commit(&fbuffer);
+	}
+	record_cmdline(current);
+	preempt_enable();
+	complete(&name_saved);
+	while (!kthread_should_stop())
+		schedule_timeout_interruptible(1);
+	return entry ? 0 : -ENOBUFS;
+}
+
+/* What the header declares for the kernel itself. */
+static void internals(struct kunit *test)
+{
+	static const struct internal functions[] = {
+		{ &gen_ctx, "tracing_gen_ctx_irq_test" },
+		{ &record_cmdline, "tracing_record_cmdline" },
+		{ &set_clr_event, "ftrace_set_clr_event" },
+	};
+#ifdef CONFIG_DYNAMIC_EVENTS
+	static bool (*hold)(struct trace_event_call *call), (*busy)(struct trace_event_call *call);
+	static void (*put)(struct trace_event_call *call);
+	static const struct internal counting[] = {
+		{ &hold, "trace_event_dyn_try_get_ref" },
+		{ &put, "trace_event_dyn_put_ref" },
+		{ &busy, "trace_event_dyn_busy" },
+	};
+#endif
+	char name[] = "rtrace_kunit:kunit_named", none[] = "rtrace_kunit:kunit_none";
+	const unsigned int flags = TRACE_FLAG_IRQS_OFF | TRACE_FLAG_HARDIRQ | TRACE_FLAG_NMI;
+	unsigned int told, off, depth;
+	struct trace_event_file *file;
+	struct task_struct *task;
+	struct trace_array *tr;
+
+	if (IS_ENABLED(CONFIG_CFI))
+		kunit_skip(test, "a function whose address the kernel itself does not take may not be called by it");
+	KUNIT_ASSERT_EQ(test, find_internal(functions, ARRAY_SIZE(functions)), 0);
+
+	preempt_disable();
+	preempt_disable();
+	/* What is told of interrupts counts. */
+	told = gen_ctx(TRACE_FLAG_IRQS_OFF);
+	depth = preempt_count() & 0xff;
+	local_irq_disable();
+	off = gen_ctx(0);
+	local_irq_enable();
+	preempt_enable();
+	preempt_enable();
+	KUNIT_EXPECT_EQ(test, told & 0xf, depth);
+	KUNIT_EXPECT_EQ(test, told >> 16 & flags, (unsigned int)TRACE_FLAG_IRQS_OFF);
+	KUNIT_EXPECT_EQ(test, off >> 16 & flags, 0u);
+
+	tr = trace_array_get_by_name("kunit_internals", NULL);
+	KUNIT_ASSERT_NOT_NULL(test, tr);
+	KUNIT_EXPECT_EQ(test, set_clr_event(NULL, name, 1), -ENOENT);
+	KUNIT_EXPECT_EQ(test, set_clr_event(tr, none, 1), -EINVAL);
+	KUNIT_EXPECT_EQ(test, set_clr_event(tr, name, 1), 0);
+	KUNIT_EXPECT_TRUE(test, trace_kunit_named_enabled());
+	KUNIT_EXPECT_EQ(test, set_clr_event(tr, name, 0), 0);
+	KUNIT_EXPECT_FALSE(test, trace_kunit_named_enabled());
+	KUNIT_EXPECT_STREQ(test, name, "rtrace_kunit:kunit_named");
+
+	added_call.event.type = 0;
+	KUNIT_ASSERT_EQ(test, trace_add_event_call(&added_call), 0);
+	file = trace_get_event_file("kunit_internals", "rtrace_kunit", "kunit_added");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(file));
+	task = kthread_run(save_own_name, file, "kunit_saved");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	/* A thread that is stopped before it runs never does. */
+	wait_for_completion(&name_saved);
+	KUNIT_EXPECT_EQ(test, kthread_stop(task), 0);
+	KUNIT_EXPECT_EQ(test, shell("grep -q ' kunit_saved$' /sys/kernel/tracing/saved_cmdlines"), 0);
+	trace_put_event_file(file);
+
+#ifdef CONFIG_DYNAMIC_EVENTS
+	KUNIT_ASSERT_EQ(test, find_internal(counting, ARRAY_SIZE(counting)), 0);
+	KUNIT_EXPECT_FALSE(test, busy(&added_call));
+	KUNIT_EXPECT_TRUE(test, hold(&added_call));
+	KUNIT_EXPECT_TRUE(test, busy(&added_call));
+	put(&added_call);
+	KUNIT_EXPECT_FALSE(test, busy(&added_call));
+#endif
+	KUNIT_EXPECT_EQ(test, trace_remove_event_call(&added_call), 0);
+#ifdef CONFIG_DYNAMIC_EVENTS
+	KUNIT_EXPECT_FALSE(test, hold(&added_call));
+#endif
+	trace_array_put(tr);
+	KUNIT_EXPECT_EQ(test, trace_array_destroy(tr), 0);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(known),
 	KUNIT_CASE(switching),
@@ -537,6 +644,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(with_preemption_on),
 	KUNIT_CASE(others_type),
 	KUNIT_CASE(unattached),
+	KUNIT_CASE(internals),
 	{}
 };
 
