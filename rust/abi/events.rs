@@ -12,7 +12,7 @@ use crate::kernel::context::PreemptOff;
 use crate::kernel::trace_event::{
     self as calls, Call, FlagsHandle, HeldCall, RawField, Registered, Reservation,
 };
-use crate::kernel::{rcu_slot, trace_event_types as types};
+use crate::kernel::trace_event_types as types;
 use crate::trace::events::file::{Hot, HotFile};
 use crate::trace::events::matching::Match;
 use crate::trace::events::{boot, console, recording, registry};
@@ -202,7 +202,7 @@ pub(crate) unsafe extern "C" fn register_trace_event(event: *mut bindings::trace
 pub(crate) unsafe extern "C" fn unregister_trace_event(event: *mut bindings::trace_event) -> c_int {
     // SAFETY: `event` was registered, and stays until this returns.
     types::unregister(unsafe { (*event).type_ } as u16);
-    rcu_slot::wait_for_readers();
+    types::wait_for_printing();
     0
 }
 

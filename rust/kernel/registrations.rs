@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The order in which events are registered, as numbers from 1 on.
+//! The order in which events are registered, as numbers from 1 on; and what keeps them from going while
+//! their entries are printed.
+//!
+//! C header: `include/linux/srcu.h`.
 
+#[cfg(CONFIG_EVENT_TRACING)]
+use kernel::prelude::*;
 use kernel::sync::atomic::{ordering, Atomic};
+#[cfg(CONFIG_EVENT_TRACING)]
+use kernel::sync::{srcu, SetOnce, Srcu};
 
 static LAST: Atomic<u64> = Atomic::new(0);
 
@@ -32,6 +39,53 @@ impl Moment {
     /// Whether it is behind the registration with this number.
     pub(crate) fn is_behind(self, registration: u64) -> bool {
         registration <= self.0
+    }
+}
+
+/// Those who print and may sleep meanwhile.
+#[cfg(CONFIG_EVENT_TRACING)]
+static PRINTING: SetOnce<Pin<KBox<Srcu>>> = SetOnce::new();
+
+/// Prepares for [`Held`]. Once, at boot. `ENOMEM`.
+#[cfg(CONFIG_EVENT_TRACING)]
+pub(crate) fn init() -> Result {
+    PRINTING.populate(KBox::pin_init(kernel::new_srcu!(), GFP_KERNEL)?);
+    Ok(())
+}
+
+/// While it exists, an event that is registered does not go. Who has it may sleep. Who unregisters an
+/// event waits for it, with locks: take none with it that others hold when they do so, above all not the
+/// event mutex.
+#[cfg(CONFIG_EVENT_TRACING)]
+pub(crate) struct Held {
+    _guard: srcu::Guard<'static>,
+}
+
+/// There are no registrations.
+#[cfg(not(CONFIG_EVENT_TRACING))]
+pub(crate) enum Held {}
+
+impl Held {
+    /// Task context. `None` before there are events.
+    #[cfg(CONFIG_EVENT_TRACING)]
+    pub(crate) fn new() -> Option<Self> {
+        PRINTING.as_ref().map(|printing| Self {
+            _guard: printing.read_lock(),
+        })
+    }
+
+    /// `None`.
+    #[cfg(not(CONFIG_EVENT_TRACING))]
+    pub(crate) fn new() -> Option<Self> {
+        None
+    }
+}
+
+/// Waits for each [`Held`] that is there. Task context, sleeps.
+#[cfg(CONFIG_EVENT_TRACING)]
+pub(super) fn wait_for_held() {
+    if let Some(printing) = PRINTING.as_ref() {
+        printing.synchronize();
     }
 }
 

@@ -3,7 +3,8 @@
 //! Types of entries that are given out while the kernel runs, and the functions that print them
 //! (`struct trace_event`).
 //!
-//! Printing looks a type up in any context. Unregistering a type waits for that.
+//! Printing looks a type up in any context. Unregistering a type waits for that ([`wait_for_printing`]).
+//! What prints may sleep where the reader of a buffer has a [`Held`]; elsewhere RCU keeps it.
 //!
 //! A record that was copied out of a buffer may outlast its event, and the type be another event's by
 //! the time the copy is printed. So each event has the number of its registration, and a record the
@@ -11,7 +12,8 @@
 //!
 //! C header: `include/linux/trace_events.h`.
 
-use super::registrations::{self, Moment};
+use super::rcu_slot::wait_for_readers;
+use super::registrations::{self, Held, Moment};
 use super::trace_event::Call;
 use core::mem::offset_of;
 use core::ptr::{null_mut, NonNull};
@@ -135,7 +137,7 @@ pub(crate) unsafe fn register(event: NonNull<bindings::trace_event>, is_call: bo
 ///
 /// # Safety
 ///
-/// It is part of one, which is complete, and stays until [`unregister`] and the wait after it.
+/// It is part of one, which is complete, and stays until [`unregister`] and [`wait_for_printing`].
 pub(crate) unsafe fn mark_call(event: NonNull<bindings::trace_event>) {
     // SAFETY: `event` is there.
     let id = unsafe { (*event.as_ptr()).type_ };
@@ -148,8 +150,8 @@ pub(crate) unsafe fn mark_call(event: NonNull<bindings::trace_event>) {
     }
 }
 
-/// Takes an event's type away. Somebody may still print by it, until
-/// [`wait_for_readers`](super::rcu_slot::wait_for_readers). Task context.
+/// Takes an event's type away. Somebody may still print by it, until [`wait_for_printing`]. Task
+/// context.
 pub(crate) fn unregister(id: u16) {
     if let Ok(Some(slot)) = slot(id, false) {
         slot.event.store(0, Relaxed);
@@ -157,6 +159,12 @@ pub(crate) fn unregister(id: u16) {
             FREE_FROM.store(id.into(), Relaxed);
         }
     }
+}
+
+/// Waits until nobody prints by a type that was [taken away](unregister) before. Task context, sleeps.
+pub(crate) fn wait_for_printing() {
+    wait_for_readers();
+    registrations::wait_for_held();
 }
 
 /// A type without an event, which no other event gets as long as this is there: buffers have entries of
@@ -180,7 +188,7 @@ pub(super) fn retire(id: u16) -> Retired {
     Retired(id)
 }
 
-/// How an event's entries are printed, while RCU holds it.
+/// How an event's entries are printed, while RCU or a [`Held`] keeps it.
 #[derive(Clone, Copy)]
 pub(crate) struct Event<'a> {
     pub(super) raw: &'a bindings::trace_event,
@@ -194,27 +202,32 @@ impl<'a> Event<'a> {
     }
 }
 
-/// Runs `f` on the event that prints entries of type `id`, if there is one. Any context; `f` must
-/// not sleep.
+/// Runs `f` on the event that prints entries of type `id`, if there is one. Any context; `f` does not
+/// sleep.
 pub(crate) fn with<R>(id: u16, f: impl FnOnce(Event<'_>) -> R) -> Option<R> {
-    with_known_at(id, Moment::END, f)
+    with_known_at(id, Moment::END, None, f)
 }
 
 /// [`with`] for a record that was looked for at `moment`: an event that has got the type since then
-/// has not made it.
+/// has not made it. Where the caller is `held`, `f` may sleep.
 pub(crate) fn with_known_at<R>(
     id: u16,
     moment: Moment,
+    held: Option<&Held>,
     f: impl FnOnce(Event<'_>) -> R,
 ) -> Option<R> {
-    let _read = rcu::read_lock();
+    let _read = match held {
+        Some(_) => None,
+        None => Some(rcu::read_lock()),
+    };
     let slot = slot(id, false).ok()??;
     let word = slot.event.load(ordering::Acquire);
     if !moment.is_behind(slot.registration.load(Relaxed)) {
         return None;
     }
     let event = (word & !IS_CALL) as *const bindings::trace_event;
-    // SAFETY: null, or an event that stays while RCU is held here.
+    // SAFETY: null, or an event that stays while RCU is held here, or as long as `held`: who unregisters
+    // it waits for both.
     let raw = unsafe { event.as_ref() }?;
     let call = (word & IS_CALL != 0).then(|| {
         let start = event

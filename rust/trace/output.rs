@@ -32,7 +32,7 @@
 use crate::core::format::entry::Common;
 use crate::core::format::line::Unit;
 use crate::core::parse::options::{Flag, Set};
-use crate::kernel::registrations::Moment;
+use crate::kernel::registrations::{Held, Moment};
 use crate::trace::instance::{Instance, Side};
 use core::num::NonZero;
 use kernel::cpu::CpuId;
@@ -74,6 +74,12 @@ pub(crate) struct Record<'a> {
         allow(dead_code, reason = "there are no types but the core's own")
     )]
     pub(crate) moment: Moment,
+    /// What keeps the events that can print it, where that may sleep.
+    #[cfg_attr(
+        not(CONFIG_EVENT_TRACING),
+        allow(dead_code, reason = "there are no types but the core's own")
+    )]
+    pub(crate) held: Option<&'a Held>,
     /// The payload: the eight bytes of common fields, then the fields of its type.
     pub(crate) data: &'a [u8],
 }

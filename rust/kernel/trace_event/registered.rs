@@ -6,7 +6,6 @@
 use super::owned::Owned;
 use super::Call;
 use crate::kernel::own_event::OwnEvent;
-use crate::kernel::rcu_slot::wait_for_readers;
 use crate::kernel::trace_event_types as types;
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 use core::any::Any;
@@ -122,7 +121,7 @@ impl Registered {
             }
         }
         if any {
-            wait_for_readers();
+            types::wait_for_printing();
         }
     }
 
@@ -138,7 +137,7 @@ impl Registered {
             event.is_retracted = true;
             keep(what, types::retire(event.id()));
         }
-        wait_for_readers();
+        types::wait_for_printing();
     }
 
     /// Sets a flag that tells how its entries are printed.

@@ -194,7 +194,7 @@ impl Printer for Events {
             set.has(Flag::Fields) || style.symbols.is_of_previous_boot() && !is_own
         };
         let printed = with_printing(|printing| {
-            types::with_known_at(record.id(), record.moment, |event| {
+            types::with_known_at(record.id(), record.moment, record.held, |event| {
                 let is_text = form == Form::Text;
                 if let Some(call) = event.call().filter(|call| is_text && by_fields(call)) {
                     return write_fields(call, record.data, style, out);

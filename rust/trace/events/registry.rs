@@ -12,6 +12,7 @@ use crate::core::parse::options::Flag;
 use crate::kernel::fs::tracefs::eventfs;
 #[cfg(CONFIG_PERF_EVENTS)]
 use crate::kernel::perf_trace::InUse;
+use crate::kernel::registrations;
 use crate::kernel::text::Text;
 use crate::kernel::trace_event::{flag, Call, FileBox, Registered};
 #[cfg(CONFIG_RTRACE_RETIRED_EVENTS)]
@@ -246,6 +247,7 @@ static REGISTRY: SetOnce<Pin<KBox<Mutex<Registry>>>> = SetOnce::new();
 
 /// Makes an empty registry. Once, at boot. `ENOMEM`.
 pub(super) fn init() -> Result {
+    registrations::init()?;
     let empty = Registry {
         events: KVVec::new(),
         instances: KVec::new(),

@@ -19,6 +19,7 @@ use crate::core::parse::number;
 use crate::core::parse::options::Flag;
 use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, Seek, WriteCall};
 use crate::kernel::fs::seq_file::{self, Rows, SeqOut};
+use crate::kernel::registrations::Held;
 use crate::trace::instance::tracer::TracerRef;
 use crate::trace::instance::{Instance, Side};
 use crate::trace::output::cursor::{Ahead, Cursor};
@@ -139,11 +140,14 @@ impl Rows for Listing {
         if core::mem::take(&mut reading.ended) {
             reading.cursor.source_mut().include_new();
         }
-        if !reading.go_to(&self.at.instance, at) {
+        reading.begin(&self.at.instance, at);
+        // From here on nothing waits for locks of others.
+        let held = Held::new();
+        if !reading.go_to(at, held.as_ref()) {
             reading.ended = true;
             return Ok(None);
         }
-        let place = InPlace { reading };
+        let place = InPlace { reading, held };
         Ok(Some(KBox::new(place, GFP_KERNEL)?))
     }
 }
@@ -151,6 +155,7 @@ impl Rows for Listing {
 /// A read in progress.
 struct InPlace<'a> {
     reading: Guard<'a, Reading, MutexBackend>,
+    held: Option<Held>,
 }
 
 impl seq_file::Cursor for InPlace<'_> {
@@ -160,7 +165,7 @@ impl seq_file::Cursor for InPlace<'_> {
     }
 
     fn next(&mut self) -> bool {
-        self.reading.step()
+        self.reading.step(self.held.as_ref())
     }
 }
 
@@ -234,13 +239,17 @@ impl Reading {
         Ok(())
     }
 
-    /// Moves to row `at`. Returns false if there is no such row.
-    fn go_to(&mut self, instance: &Instance, at: u64) -> bool {
+    /// Goes to row 0 if that is the way to row `at`.
+    fn begin(&mut self, instance: &Instance, at: u64) {
         if self.row.is_none_or(|row| at < row) || at == 0 {
             self.rewind(instance);
         }
+    }
+
+    /// Moves on to row `at`. Returns false if there is no such row.
+    fn go_to(&mut self, at: u64, held: Option<&Held>) -> bool {
         while self.row.is_none_or(|row| row < at) {
-            if !self.step() {
+            if !self.step(held) {
                 return false;
             }
         }
@@ -282,12 +291,13 @@ impl Reading {
     }
 
     /// Reads and prints the next event. Returns false if there is none.
-    fn step(&mut self) -> bool {
+    fn step(&mut self, held: Option<&Held>) -> bool {
         let Some((cpu, head, index)) = self.cursor.take(&mut self.record) else {
             return false;
         };
         let record = Record {
             index,
+            held,
             ..self.cursor.record(cpu, &head, &self.record)
         };
         // As in C, not where older events were skipped.

@@ -17,11 +17,12 @@ use crate::core::parse::options::Flag;
 use crate::kernel::fs::pseudo_fs::{
     OpenFile, OpenFlags, Opening, PollCall, PollEvents, ReadCall, Seek,
 };
+use crate::kernel::registrations::Held;
 use crate::trace::instance::Instance;
 use crate::trace::output::cursor::{Ahead, Cursor};
 use crate::trace::output::source::Consume;
 use crate::trace::output::tracer::{self, TracerOutput};
-use crate::trace::output::{line, Style, LINE_ROOM};
+use crate::trace::output::{line, Record, Style, LINE_ROOM};
 use core::fmt;
 use kernel::{new_mutex, prelude::*, sync::Mutex};
 
@@ -216,6 +217,8 @@ impl Pipe {
         self.style = self.style.refreshed(&at.instance);
         let mut cursor = Cursor::new(Consume::new(at.instance.buffer()), at.cpu, 1);
         let mut text = LineBuf::new(&mut self.text);
+        // From here on nothing waits for locks of others.
+        let held = Held::new();
         // The room is larger than one line.
         let _ = text.bytes(
             self.line
@@ -226,7 +229,10 @@ impl Pipe {
             let Some((cpu, head)) = cursor.next(&mut self.record) else {
                 break;
             };
-            let record = cursor.record(cpu, &head, &self.record);
+            let record = Record {
+                held: held.as_ref(),
+                ..cursor.record(cpu, &head, &self.record)
+            };
             let mut ahead = Ahead {
                 cursor: &mut cursor,
                 cpu,

@@ -181,6 +181,7 @@ impl<S: Source> Cursor<S> {
             lost: head.lost,
             index: self.index,
             moment: self.moment,
+            held: None,
             data,
         }
     }

@@ -8,6 +8,7 @@ use super::source::Consume;
 use super::tracer::{self, TracerOutput};
 use super::{line, Record, Style, LINE_ROOM};
 use crate::core::format::LineBuf;
+use crate::kernel::registrations::Held as HeldEvents;
 use crate::trace::instance::{Held, Instance};
 use kernel::prelude::*;
 
@@ -63,6 +64,11 @@ impl Reader {
             }
         };
         let record = cursor.record(cpu, &head, &self.record);
+        let held = HeldEvents::new();
+        let printed = Record {
+            held: held.as_ref(),
+            ..record
+        };
         let mut text = LineBuf::new(&mut self.line);
         let mut ahead = Ahead {
             cursor: &mut cursor,
@@ -72,7 +78,7 @@ impl Reader {
             store: &mut self.ahead,
         };
         let output = self.output.as_deref_mut();
-        if line::write(&mut text, &record, &self.style, output, &mut ahead, false).is_err() {
+        if line::write(&mut text, &printed, &self.style, output, &mut ahead, false).is_err() {
             text.close_too_big();
         }
         let length = text.as_bytes().len();

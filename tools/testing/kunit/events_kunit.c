@@ -437,6 +437,22 @@ static int others_raw_init(struct trace_event_call *call)
 	return register_trace_event(&call->event) ? 0 : -ENODEV;
 }
 
+static bool others_in_print;
+
+/* As in C it may sleep where a file is read. */
+static enum print_line_t others_print(struct trace_iterator *iter, int flags, struct trace_event *event)
+{
+	WRITE_ONCE(others_in_print, true);
+	schedule_timeout_uninterruptible(HZ / 5);
+	trace_seq_printf(&iter->seq, "kunit_others: %d\n", ((struct added_entry *)iter->ent)->number);
+	WRITE_ONCE(others_in_print, false);
+	return trace_handle_return(&iter->seq);
+}
+
+static struct trace_event_functions others_functions = {
+	.trace = others_print,
+};
+
 static struct trace_event_class others_class = {
 	.system		= "rtrace_kunit",
 	.fields_array	= added_fields,
@@ -448,17 +464,18 @@ static struct trace_event_class others_class = {
 static struct trace_event_call others_call = {
 	.name		= "kunit_others",
 	.class		= &others_class,
-	.event.funcs	= &added_functions,
+	.event.funcs	= &others_functions,
 	.print_fmt	= "\"%d\", REC->number",
 };
 
-/* Its entries are printed by fields as those of other events. */
+/* Its entries are printed by fields as those of other events, and it does not go while one is printed. */
 static void others_type(struct kunit *test)
 {
 	struct trace_array *tr = trace_array_get_by_name("kunit_others", NULL);
 	struct trace_event_buffer fbuffer;
 	struct trace_event_file *file;
 	struct added_entry *entry;
+	int tries, result;
 
 	KUNIT_ASSERT_NOT_NULL(test, tr);
 	KUNIT_ASSERT_EQ(test, trace_add_event_call(&others_call), 0);
@@ -471,15 +488,24 @@ static void others_type(struct kunit *test)
 		trace_event_buffer_commit(&fbuffer);
 	}
 	KUNIT_EXPECT_NOT_NULL(test, entry);
-	KUNIT_EXPECT_EQ(test, shell("grep -q 'kunit_added: 5$' " OTHERS "trace"), 0);
+	KUNIT_EXPECT_EQ(test, shell("grep -q 'kunit_others: 5$' " OTHERS "trace"), 0);
 	KUNIT_EXPECT_EQ(test, shell("echo 1 > " OTHERS "options/fields"), 0);
 	KUNIT_EXPECT_EQ(test, shell("grep -q 'kunit_others: number=0x5 (5)$' " OTHERS "trace"), 0);
+	KUNIT_EXPECT_EQ(test, shell("echo 0 > " OTHERS "options/fields"), 0);
 
 	trace_put_event_file(file);
 	KUNIT_EXPECT_EQ(test, trace_array_set_clr_event(tr, "rtrace_kunit", "kunit_others", false), 0);
+	KUNIT_EXPECT_EQ(test, shell("cat " OTHERS "trace > /dev/null &"), 0);
+	for (tries = 0; tries < 5000 && !READ_ONCE(others_in_print); tries++)
+		schedule_timeout_uninterruptible(1);
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(others_in_print));
 	KUNIT_EXPECT_EQ(test, trace_remove_event_call(&others_call), 0);
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(others_in_print));
 	trace_array_put(tr);
-	KUNIT_EXPECT_EQ(test, trace_array_destroy(tr), 0);
+	/* Until cat ends. */
+	for (tries = 0; (result = trace_array_destroy(tr)) == -EBUSY && tries < 5000; tries++)
+		schedule_timeout_uninterruptible(1);
+	KUNIT_EXPECT_EQ(test, result, 0);
 }
 
 static void probe_of_none(void)
