@@ -12,7 +12,7 @@ use crate::kernel::cold::copied;
 use crate::kernel::context::PreemptOff;
 use crate::kernel::dynamic_event::{DynamicEvent, OtherFiles};
 use crate::kernel::trace_event::{Reservation, COMMON};
-use crate::trace::buffer::entry::{Context, EntryMade};
+use crate::trace::buffer::entry::{Context, CpuFlag, EntryMade};
 use crate::trace::buffer::HeldRing;
 use crate::trace::events::file::{Hot, HotFile};
 use core::ptr::NonNull;
