@@ -66,14 +66,20 @@ pub(crate) fn text_length(address: usize, user: bool, most: usize) -> usize {
     let mut piece = [0_u8; 64];
     let mut length = 0_usize;
     while length < most {
-        let Some(copied) = text(&mut piece, address.wrapping_add(length), false) else {
+        // What is behind `most` need not be there.
+        let size = piece.len().min(most.wrapping_sub(length));
+        let room = piece.get_mut(..size).unwrap_or(&mut []);
+        let Some(copied) = text(room, address.wrapping_add(length), false) else {
             return 0;
         };
         let copied = copied.len();
         length = length.wrapping_add(copied);
         // A whole piece ends with a NUL that was put there.
-        if copied < piece.len() - 1 {
-            return length.wrapping_add(1).min(most);
+        if copied.wrapping_add(1) < size {
+            return length.wrapping_add(1);
+        }
+        if size < piece.len() {
+            break;
         }
     }
     most

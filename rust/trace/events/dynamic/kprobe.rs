@@ -414,10 +414,10 @@ impl Probed for Kprobe {
         };
         if let Err(error) = found {
             pr_warn!(
-                "Failed to re-register probe {} on {}: {:?}\n",
+                "Failed to re-register probe {} on {}: {}\n",
                 event.event().call().name(),
                 Bytes(name),
-                error
+                error.to_errno()
             );
         }
     }
