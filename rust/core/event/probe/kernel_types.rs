@@ -55,7 +55,9 @@ impl Shape {
                 (2, true) => b"s16",
                 (4, true) => b"s32",
                 (8, true) => b"s64",
-                _ => b"x64",
+                // As in C, the lower half.
+                (_, false) => b"u64",
+                (_, true) => b"x64",
             },
             _ => b"x64",
         };

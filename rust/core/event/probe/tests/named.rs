@@ -40,6 +40,9 @@ const U32: u32 = 11;
 const TO_VOID: u32 = 13;
 const BYTE: u32 = 14;
 const SIGNED_TEXT: u32 = 15;
+// Functions are the ones between.
+const U128: u32 = 19;
+const S128: u32 = 20;
 
 /// `struct file`: 0 mode, 4 bit-fields, 8 name, 16 a structure without name with a union in it, 32 path.
 static TYPES: &[Is] = &[
@@ -60,6 +63,8 @@ static TYPES: &[Is] = &[
             ("", UNNAMED, 128, 0),
             ("path", PATH, 256, 0),
             ("back", SIGNED_TEXT, 320, 0),
+            ("wide", U128, 384, 0),
+            ("signed_wide", S128, 384, 0),
         ],
     ),
     Is::Pointer(FILE),
@@ -86,6 +91,8 @@ static TYPES: &[Is] = &[
     ),
     Is::Function("do_exit", VOID, &[("code", LONG)]),
     Is::Function("mod:count", LONG, &[]),
+    Is::Number(16, false),
+    Is::Number(16, true),
 ];
 
 fn id(number: u32) -> TypeId {
@@ -399,6 +406,10 @@ fn types() {
         (
             "p vfs_read file->b file->a file->path.label",
             &["s8", "u32", "x64"],
+        ),
+        (
+            "p vfs_read file->wide file->signed_wide file->wide:x32",
+            &["u64", "x64", "x32"],
         ),
         ("p vfs_read +0(file) this_cpu_read(count)", &["x64", "x64"]),
         ("r vfs_read $retval count x=$arg3", &["s64", "u64", "x64"]),
