@@ -78,7 +78,7 @@ __rust_helper bool rust_helper_rtrace_housekeeping_cpu(int cpu)
 __rust_helper bool rust_helper_rtrace_rcu_watches_cpu(int cpu)
 {
 #if defined(CONFIG_CONTEXT_TRACKING_IDLE) && defined(CONFIG_ARCH_WANTS_NO_INSTR)
-	return ct_rcu_watching_cpu_acquire(cpu);
+	return ct_rcu_watching_cpu_acquire(cpu) & CT_RCU_WATCHING;
 #else
 	return true;
 #endif
