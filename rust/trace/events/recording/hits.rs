@@ -17,7 +17,7 @@ use crate::trace::buffer::HeldRing;
 use crate::trace::events::file::{Hot, HotFile};
 use core::ptr::NonNull;
 
-/// [`record`] of a hit whose stack begins at `start`.
+/// [`record`](super::record) of a hit whose stack begins at `start`.
 fn record_at(
     stay: &PreemptOff,
     file: &HotFile,
