@@ -27,7 +27,7 @@ pub(crate) extern "C" fn tracing_gen_ctx_irq_test(irqs_status: c_uint) -> c_uint
 }
 
 /// Saves what `flags` say of `task`, if this CPU has recorded an entry since the last save. Any
-/// context, preemption off.
+/// context but NMI, preemption off.
 ///
 /// # Safety
 ///

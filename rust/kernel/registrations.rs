@@ -55,7 +55,7 @@ pub(crate) fn init() -> Result {
 
 /// While it exists, an event that is registered does not go. Who has it may sleep. Who unregisters an
 /// event waits for it, with locks: take none with it that others hold when they do so, above all not the
-/// event mutex.
+/// event mutex. Printing takes `mmap_lock` of other programs, and locks of BTF and of cgroups.
 #[cfg(CONFIG_EVENT_TRACING)]
 pub(crate) struct Held {
     _guard: srcu::Guard<'static>,

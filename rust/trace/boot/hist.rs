@@ -42,10 +42,13 @@ fn numbered(key: Key<'_>) -> impl Iterator<Item = Key<'_>> {
 }
 
 /// The value of the key `name` below `key`. One without value is empty, which is refused later, as in
-/// C: a histogram is not made as if the key were missing.
+/// C: a histogram is not made as if the key were missing. One that only has keys below it is none.
 fn text<'a>(key: Key<'a>, name: &CStr) -> Option<&'a [u8]> {
-    key.key(name)?;
-    Some(key.values(name).next().unwrap_or(b""))
+    let found = key.key(name)?;
+    match key.values(name).next() {
+        None if found.keys().next().is_some() => None,
+        value => Some(value.unwrap_or(b"")),
+    }
 }
 
 /// A line for the file `trigger`.

@@ -141,7 +141,7 @@ impl Rows for Listing {
             reading.cursor.source_mut().include_new();
         }
         reading.begin(&self.at.instance, at);
-        // From here on nothing waits for locks of others.
+        // From here on nothing waits for a lock that is held while events are unregistered.
         let held = Held::new();
         if !reading.go_to(at, held.as_ref()) {
             reading.ended = true;

@@ -217,7 +217,7 @@ impl Pipe {
         self.style = self.style.refreshed(&at.instance);
         let mut cursor = Cursor::new(Consume::new(at.instance.buffer()), at.cpu, 1);
         let mut text = LineBuf::new(&mut self.text);
-        // From here on nothing waits for locks of others.
+        // From here on nothing waits for a lock that is held while events are unregistered.
         let held = Held::new();
         // The room is larger than one line.
         let _ = text.bytes(

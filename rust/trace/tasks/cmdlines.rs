@@ -244,7 +244,7 @@ pub(crate) fn remember_both(one: TaskView<'_>, other: TaskView<'_>) {
 }
 
 /// Saves of `tasks` the names, if `names`, and the thread groups, if `tgids` and an instance had option
-/// `record-tgid`, when this CPU has recorded an entry since the last save. Any context.
+/// `record-tgid`, when this CPU has recorded an entry since the last save. Any context but NMI.
 pub(crate) fn record(tasks: &[TaskView<'_>], names: bool, tgids: bool) {
     if !names && !tgids || !EntryMade::get() {
         return;

@@ -553,7 +553,7 @@ static void two_change_a_filter(struct kunit *test)
 	finish(test, &shared);
 }
 
-#define FIRST_USES	2000
+#define FIRST_USES	1000
 
 /* Each is used for the first time by two tasks at once. */
 static struct ftrace_ops *fresh;
@@ -567,8 +567,10 @@ static int use_first(void *function)
 	complete(&runs);
 	for (int i = 0; i < FIRST_USES; i++) {
 		atomic_inc(&first_users);
-		while (atomic_read(&first_users) < 2 * (i + 1))
+		while (atomic_read(&first_users) < 2 * (i + 1)) {
+			cpu_relax();
 			cond_resched();
+		}
 		lost += ftrace_set_filter_ip(&fresh[i], (unsigned long)function, 0, 0) != 0;
 	}
 	while (!kthread_should_stop())

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
 # How much of a program's memory events of system calls read: where some of it is not there, there is none in the entry.
-echo 1 > tracing_on
 was=$(cat syscall_user_buf_size)
 python3 - << 'PYTHON'
 import ctypes

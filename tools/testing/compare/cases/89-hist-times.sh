@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
 # Times in microseconds that histograms read, and sizes of buckets that are as large as can be.
-echo 1 > tracing_on
 e=events/ftrace/print
 echo "== microseconds are rounded as those of a line =="
 echo 'mk u64 t' >> synthetic_events
