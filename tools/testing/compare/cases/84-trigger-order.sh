@@ -213,6 +213,7 @@ for trigger in "$h" 'snapshot if id == 110' 'traceon if id == 110'; do
 done
 echo 0 > snapshot
 echo "== a filtered entry whose trigger takes a snapshot while nothing is recorded =="
+mask=$(cat tracing_cpumask)
 echo 1 > snapshot
 for off in before trigger mask; do
 	echo "-- off: $off"
@@ -234,7 +235,7 @@ for off in before trigger mask; do
 	echo '!snapshot if id == 110' >> $e/trigger
 	echo '!traceoff if id == 110' >> $e/trigger
 	echo 1 > tracing_on
-	echo f > tracing_cpumask
+	echo $mask > tracing_cpumask
 done
 echo 0 > snapshot
 echo "== a synthetic event with a filter and a histogram =="
