@@ -87,7 +87,8 @@ pub(crate) unsafe extern "C" fn fgraph_retrieve_parent_data(
     size_bytes: *mut c_int,
     depth: c_int,
 ) -> *mut c_void {
-    let (Some(place), Ok(depth)) = (place(idx), usize::try_from(depth)) else {
+    // A depth below 0 is that of the function itself, as in C.
+    let (Some(place), Ok(depth)) = (place(idx), usize::try_from(depth.max(0))) else {
         return ptr::null_mut();
     };
     let current = Current::get();

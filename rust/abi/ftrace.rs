@@ -379,6 +379,10 @@ pub(crate) unsafe extern "C" fn ftrace_lookup_symbols(
     cnt: usize,
     addrs: *mut c_ulong,
 ) -> c_int {
+    // Nothing is found where nothing is asked for.
+    if cnt == 0 {
+        return ESRCH.to_errno();
+    }
     // SAFETY: both have so many elements, which stay during the call; nobody else uses them.
     let (names, addrs) = unsafe {
         (

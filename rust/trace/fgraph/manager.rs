@@ -8,6 +8,7 @@
 
 use super::{EntryFuncs, UserRef, USERS};
 use crate::kernel::kallsyms::SymbolOffset;
+use crate::kernel::sort::sort_by;
 use crate::trace::ftrace::arch::Hooking;
 use crate::trace::ftrace::ops::{
     ensure_trampoline, flag, is_dead, start, stop, sync_ops, AtomicOps, Key, Manager, OpsRef,
@@ -82,12 +83,14 @@ impl Parts for Manager {
         parts()
     }
 
-    /// The newest user first, as far as their places tell.
+    /// The newest user first.
     fn write_at(addr: usize, key: &Key, w: &mut dyn fmt::Write) -> fmt::Result {
         w.write_str("\tsubops:")?;
-        for part in (0..USERS)
-            .rev()
-            .filter_map(part)
+        let mut places: [(u64, usize); USERS] = core::array::from_fn(|i| (super::since(i), i));
+        sort_by(&mut places, |one, other| other.cmp(one));
+        for part in places
+            .iter()
+            .filter_map(|(_, i)| part(*i))
             .filter(|part| part.covers(addr, key.into()))
         {
             // SAFETY: `part` gives the ops of users alone.

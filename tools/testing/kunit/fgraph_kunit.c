@@ -117,6 +117,7 @@ static notrace void leave(struct ftrace_graph_ret *trace, struct fgraph_ops *gop
 	user->returned = ftrace_regs_get_return_value(fregs);
 	user->size = user->parent_size = -1;
 	data = retrieve_data(gops->idx, &user->size);
+	user->torn += retrieve_parent_data(gops->idx, NULL, -1) != data;
 	for (i = 0; data && i < user->bytes; i++)
 		user->torn += data[i] != data[0];
 	parent = retrieve_parent_data(gops->idx, &user->parent_size, 1);

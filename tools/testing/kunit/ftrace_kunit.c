@@ -277,6 +277,24 @@ static void filter_errors(struct kunit *test)
 	finish(test, &seen);
 }
 
+static void lookup(struct kunit *test)
+{
+	int (*lookup)(const char **names, size_t count, unsigned long *addrs) = address_of("ftrace_lookup_symbols");
+	const char *both[] = { "kunit_other", "kunit_tracee" };
+	const char *one_alone[] = { "kunit_no_such_function", "kunit_tracee" };
+	unsigned long addrs[2];
+
+	KUNIT_ASSERT_TRUE(test, lookup);
+	KUNIT_EXPECT_EQ(test, lookup(both, 2, addrs), 0);
+	KUNIT_EXPECT_EQ(test, addrs[0], OTHER);
+	KUNIT_EXPECT_EQ(test, addrs[1], TRACEE);
+	KUNIT_EXPECT_EQ(test, lookup(both + 1, 1, addrs), 0);
+	KUNIT_EXPECT_EQ(test, addrs[0], TRACEE);
+	KUNIT_EXPECT_EQ(test, lookup(one_alone, 2, addrs), -ESRCH);
+	KUNIT_EXPECT_EQ(test, lookup(one_alone, 1, addrs), -ESRCH);
+	KUNIT_EXPECT_EQ(test, lookup(both, 0, addrs), -ESRCH);
+}
+
 static void redirected(struct kunit *test)
 {
 	static struct seen seen, rival;
@@ -616,6 +634,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(several_ops),
 	KUNIT_CASE(moved_filter),
 	KUNIT_CASE(filter_errors),
+	KUNIT_CASE(lookup),
 	KUNIT_CASE(redirected),
 #ifdef CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS
 	KUNIT_CASE(direct),
