@@ -143,25 +143,19 @@ pub(crate) fn record_regs(to: &impl Target, context: Context, regs: &Regs) {
     }
 }
 
-/// Records the stack for an entry that was made in `context`. Each of `callees` is an address in a
-/// function, and how many frames are left out from that function's frame on. The first one whose
-/// function is on the stack counts. If none is, records what is outside of the tracing core. Any
-/// context.
+/// Records the stack for an entry that was made in `context`, behind the frame of the function at `probe`.
+/// If that is 0 or not on the stack, records what is outside of the tracing core. Any context.
 #[cfg(CONFIG_EVENT_TRACING)]
-pub(crate) fn record_behind<const N: usize>(
-    to: &impl Target,
-    context: Context,
-    callees: [(usize, usize); N],
-) {
-    write(to, context, |calls| first_behind(calls, callees));
+pub(crate) fn record_behind(to: &impl Target, context: Context, probe: usize) {
+    write(to, context, |calls| first_behind(calls, probe));
 }
 
-/// Copies the stack to `into`, and 0 after it. `callees` as in [`record_behind`]. Any context.
+/// Copies the stack to `into`, and 0 after it. `probe` as in [`record_behind`]. Any context.
 #[cfg(CONFIG_HIST_TRIGGERS)]
-pub(crate) fn copy_behind<const N: usize>(into: &mut [u64], callees: [(usize, usize); N]) {
+pub(crate) fn copy_behind(into: &mut [u64], probe: usize) {
     let copied = STACKS.as_ref().and_then(|stacks| {
         stacks.with_current(|calls| {
-            let calls = calls.get(first_behind(calls, callees)..).unwrap_or(&[]);
+            let calls = calls.get(first_behind(calls, probe)..).unwrap_or(&[]);
             let mut calls = calls.iter();
             into.fill_with(|| calls.next().map_or(0, |call| *call as u64));
         })
@@ -173,15 +167,12 @@ pub(crate) fn copy_behind<const N: usize>(into: &mut [u64], callees: [(usize, us
 
 /// The index of the first of `calls` that is recorded, see [`record_behind`].
 #[cfg(CONFIG_EVENT_TRACING)]
-fn first_behind<const N: usize>(calls: &[usize], callees: [(usize, usize); N]) -> usize {
-    let behind = |(ip, frames): (usize, usize)| {
-        let (size, offset) = size_offset(ip)?;
-        let start = ip.wrapping_sub(offset);
-        let is_callee = |call: &usize| call.wrapping_sub(start) <= size;
-        Some(calls.iter().position(is_callee)?.saturating_add(frames))
+fn first_behind(calls: &[usize], probe: usize) -> usize {
+    let frame = match probe {
+        0 => None,
+        probe => caller(calls, probe),
     };
-    let found = callees.into_iter().find_map(behind);
-    found.unwrap_or_else(|| own_frames(calls))
+    frame.map_or_else(|| own_frames(calls), |frame| frame.saturating_add(1))
 }
 
 /// Records the user stack of the current task, for an entry that was made in `context`. Any

@@ -101,16 +101,14 @@ fn record_rest<const N: usize>(
 }
 
 /// Records a copy of `entry` without its common fields, and goes by all flags. `entry` is on the
-/// stack of the caller. A recorded stack begins below both functions, see [`record_stack`](super::record_stack).
+/// stack of the caller.
 #[inline(never)]
-pub(super) fn record_copy_of(file: &HotFile, stay: &PreemptOff, entry: &[u8]) {
+fn record_copy_of(file: &HotFile, stay: &PreemptOff, entry: &[u8]) {
     record(stay, file, entry.len(), |fields| {
         for (place, byte) in fields.iter_mut().zip(entry.iter().skip(COMMON)) {
             *place = *byte;
         }
     });
-    // No tail call above: this function must be on the stack.
-    core::hint::black_box(());
 }
 
 /// [`record_made`] with a flag. All but the expected case end with a tail call.

@@ -2,8 +2,6 @@
 
 //! The stack traces of a hit, and where they begin.
 
-#[cfg(CONFIG_FTRACE_SYSCALLS)]
-use super::made;
 use crate::core::parse::options::Flag;
 #[cfg(CONFIG_PROBE_EVENTS)]
 use crate::kernel::regs::Regs;
@@ -32,23 +30,13 @@ pub(crate) enum Start<'a> {
 /// Records the stack of a hit of `file` in `context`, without the frames of the probe, in which this
 /// is called.
 pub(in crate::trace::events) fn record_stack(file: &HotFile, context: Context) {
-    stack::record_behind(file.instance.buffer(), context, callees(file));
+    stack::record_behind(file.instance.buffer(), context, file.call().probe());
 }
 
 /// Copies the stack of a hit of `file` to `into`, as [`record_stack`] records it, and 0 after it.
 #[cfg(CONFIG_HIST_TRIGGERS)]
 pub(in crate::trace::events) fn copy_stack(file: &HotFile, into: &mut [u64]) {
-    stack::copy_behind(into, callees(file));
-}
-
-/// The functions whose frames are left out of a recorded stack.
-fn callees(file: &HotFile) -> [(usize, usize); 2] {
-    #[cfg(CONFIG_FTRACE_SYSCALLS)]
-    let made = made::record_copy_of as *const () as usize;
-    #[cfg(not(CONFIG_FTRACE_SYSCALLS))]
-    let made = 0;
-    // A probe that calls `record_made` ends with a tail call. So its frame is gone.
-    [(file.call().probe(), 1), (made, 2)]
+    stack::copy_behind(into, file.call().probe());
 }
 
 /// Records the stack traces that follow an entry made in `context`. They go to its `ring`: as in C they
@@ -62,7 +50,7 @@ pub(super) fn follow(file: &HotFile, ring: &HeldRing, context: Context, start: S
             Start::In(ip) => stack::record_from(to, context, ip),
             #[cfg(CONFIG_KPROBE_EVENTS)]
             Start::At(regs) => stack::record_regs(to, context, regs),
-            _ => stack::record_behind(to, context, callees(file)),
+            _ => stack::record_behind(to, context, file.call().probe()),
         }
     }
     // As in C, the option has no effect if the architecture cannot unwind a user stack.
