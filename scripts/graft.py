@@ -111,7 +111,8 @@ def replace_series(tree, old, new):
     with scratch(tree, "rtrace-work") as work:
         for path in paths:
             if not work_out(tree, path, work, old.get(path, []), new.get(path, [])):
-                raise Stop(f"the patches do not fit {tree}/{path} (nothing was changed)")
+                edited = f"; if it was edited where they are in it, `git checkout -- {path}` puts it back" if path in old else ""
+                raise Stop(f"the patches do not fit {tree}/{path} (nothing was changed){edited}")
         # From here on it is all or nothing: a Ctrl-C waits until the files and the state agree again.
         signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
         changed = sum(update(os.path.join(work, path), os.path.join(tree, path)) for path in paths)

@@ -3,7 +3,12 @@
  * tracefs is traced like any other file system, but what is in Rust below kernel/rtrace has no sites. These have, and whoever makes
  * a directory goes through here, the core itself, too: people probe them to see which directories come, as upstream's tests do.
  */
+#include <linux/fs.h>
+#include <linux/module.h>
 #include "tracefs.h"
+
+/* As in C, `modprobe fs-tracefs` finds that it is there. */
+MODULE_ALIAS_FS("tracefs");
 
 struct dentry *tracefs_create_file(const char *name, umode_t mode, struct dentry *parent, void *data,
 				   const struct file_operations *fops)
