@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # What histograms, the triggers of texts and the removal of synthetic events leave in buffers and in hist files.
+# What a trigger has enabled stays so.
+echo 0 > events/enable
 e=events/raw_syscalls/sys_enter
 calls() { python3 -c 'import os; os.getpid(); os.getppid()'; }
 undo() { for event in "$@" "$@"; do tac events/$event/trigger | sed -n 's/ \[\(active\|paused\)\]$//; s/:unlimited\( \|$\)/\1/; /^#/!s/^/!/p' | while read -r line; do echo "$line" >> events/$event/trigger; done 2> /dev/null; done; echo > error_log; }
