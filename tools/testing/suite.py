@@ -13,6 +13,7 @@ many seconds a case may take (900); TOGGLES, which is for one case, gives every 
 are options for the runner.
 """
 import glob
+import itertools
 import os
 import re
 import select
@@ -32,6 +33,9 @@ FILES = os.path.join(TRACING, "rv") if "--rv" in OPTIONS else TRACING
 # Upstream's test of mmiotrace says so itself.
 COMPLAINT = re.compile(r"(?<!testmmiotrace: )WARNING: |BUG: |Oops|Call Trace:|general protection|blocked for more|detected stall|rcu: INFO|"
                        "UBSAN|KASAN|KCSAN")
+# KCSAN finds races of Linux's own: a report is of ours if somebody of ours is in it.
+RACE = "BUG: KCSAN: "
+OURS = re.compile(r"rtrace|trac|ring_buffer|probe")
 PLAN = re.compile(r"^1\.\.(\d+)$")
 RESULT = re.compile(r"^(ok|not ok) (\d+) *(.*?) *(?:# (SKIP|UNRESOLVED|XFAIL|error).*)?$")
 SHOWN = 60  # lines of a log
@@ -62,9 +66,15 @@ class KernelLog:
         """The first thing in them that should not be, and what follows."""
         lines = self.new()
         for at, line in enumerate(lines):
-            if COMPLAINT.search(line):
+            if COMPLAINT.search(line) and not is_foreign_race(lines[at:]):
                 return lines[at:at + SHOWN]
         return []
+
+
+def is_foreign_race(lines):
+    """Whether they begin with a report of a race between two others; its end is a line of `=`."""
+    report = itertools.takewhile(lambda line: not line.startswith("===="), lines)
+    return RACE in lines[0] and not any(OURS.search(line) for line in report)
 
 
 def title_of(case):
