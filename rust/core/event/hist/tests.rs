@@ -35,8 +35,6 @@ struct Event;
 std::thread_local! {
     /// How many synthetic events a definition has asked for.
     static HELD: Cell<u8> = const { Cell::new(0) };
-    /// Whether the one that was asked for last is `calls`.
-    static CALLS: Cell<bool> = const { Cell::new(false) };
     /// Whether definitions are of triggers to be removed.
     static REMOVES: Cell<bool> = const { Cell::new(false) };
 }
@@ -65,12 +63,9 @@ fn field_of(name: &str) -> Option<(Field, TypeName)> {
     Some((field, TypeName::of(ty.as_bytes())))
 }
 
-/// The fields of the synthetic event `lat`: `u64 lat; pid_t pid; char[10] name; char[] text`, and of
-/// `calls`: `unsigned long[] stack`.
+/// The fields of the synthetic event `lat`: `u64 lat; pid_t pid; char[10] name; char[] text`.
 fn parameter(at: usize) -> Option<Parameter> {
     let (form, dynamic, ty, size, signed) = match at {
-        0 if CALLS.get() => (Form::Stack, true, "unsigned long[]", 8, true),
-        _ if CALLS.get() => return None,
         0 => (Form::Number, false, "u64", 8, false),
         1 => (Form::Number, false, "int", 4, true),
         2 => (Form::Text, false, "char[10]", 10, true),
@@ -120,8 +115,7 @@ impl Scope for Event {
     fn hold_synthetic(&mut self, name: &[u8]) -> Option<u8> {
         let number = HELD.get();
         HELD.set(number + 1);
-        CALLS.set(name == b"calls");
-        (name == b"lat" || name == b"calls").then_some(number)
+        (name == b"lat").then_some(number)
     }
 
     fn parameter(&self, at: usize) -> Option<Parameter> {
@@ -159,19 +153,6 @@ impl Scope for Event {
                 },
                 node: Node {
                     value: Value::Constant(constant),
-                    ..Node::NONE
-                },
-            });
-        }
-        if name == b"stack" {
-            return Some(Found {
-                target: Target {
-                    histogram: 3,
-                    variable: 0,
-                },
-                node: Node {
-                    value: Value::Stack,
-                    form: Form::Stack,
                     ..Node::NONE
                 },
             });

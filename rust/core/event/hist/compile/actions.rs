@@ -6,7 +6,7 @@ use super::split::until_dot;
 use super::{Found, Parser, Result, Scope, Use};
 use crate::core::event::hist::action::{Action, Actions, Handler, Kind, Parameter};
 use crate::core::event::hist::description::{
-    ArrayVec, Description, Effect, Form, Node, Response, Target, Track, Value, Variable, OWN,
+    ArrayVec, Description, Effect, Form, Node, Response, Target, Track, Variable, OWN,
 };
 use crate::core::event::hist::error::{Errno, Log, Reason};
 
@@ -38,8 +38,7 @@ const POINTER: usize = 8;
 fn takes(field: &Parameter, node: &Node) -> bool {
     let size = usize::from(node.size);
     match (field.form, node.form) {
-        // As in C, a variable that is set to another one is not known to be a stack.
-        (Form::Stack, Form::Stack) => !matches!(node.value, Value::Reference(_)),
+        (Form::Stack, Form::Stack) => true,
         (Form::Text, Form::Text) if field.dynamic => true,
         (Form::Text, Form::Text) => field.ty == node.ty || field.size == size,
         // The address of a text, such as `const char *filename` of a system call.

@@ -334,16 +334,3 @@ fn a_text_that_nothing_has_saved() {
     let saved = std::format!("\tmax:          0  s32:          0  name: {:<32}", "(null)");
     assert!(line.ends_with(&saved), "{line}");
 }
-
-/// As in C, a variable that is set to one that holds a stack is refused for a stack.
-#[test]
-fn stacks_of_variables() {
-    for parameter in ["$own", "$stack", "common_stacktrace"] {
-        let text = "keys=u8:own=common_stacktrace:onmatch(sys.other).calls(";
-        assert!(compiled(&std::format!("{text}{parameter})")).is_ok());
-    }
-    let text = "keys=u8:again=$stack:onmatch(sys.other).calls($again)";
-    let (errno, errors) = compiled(text).unwrap_err();
-    assert_eq!(errno, Errno::Invalid);
-    assert_eq!(errors, [(Reason::TypeMismatch, "$again".to_string())]);
-}
