@@ -37,6 +37,7 @@ REASONS = 100  # comment lines before a failure that are shown with it: the log 
 GRACE = 60  # seconds that a step has to end in when it is asked to
 AGAIN = 5  # of them are said again at the end: of a long output often only the end is kept
 COMPLAINT = "# the kernel complained:"
+BLOCKED = "sysrq: Show Blocked State"  # scripts/stuck.py has it shown where a guest does not end
 DEADLY = (COMPLAINT, "kernel complained", "the guest died")
 COMPLAINT_AGAIN = 30  # lines from there on are said again, too
 AT_ONCE = min(2, os.cpu_count() or 1)  # suites; a guest keeps one host CPU busy, and so do most that need none
@@ -114,7 +115,7 @@ class Step:
             finally:
                 watchdog.cancel()
         clear_progress()
-        self.judge(process.returncode, time.monotonic() - begun >= LIMIT)
+        self.judge(process.returncode, time.monotonic() - begun >= LIMIT, reasons)
         say(f"{self.name}: {self.passed} passed, {self.failed} failed, {self.skipped} skipped "
             f"({time.monotonic() - begun:.0f} s)" + (f", see {log_path}" if self.failed else ""))
 
@@ -130,7 +131,7 @@ class Step:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
 
-    def judge(self, status, timed_out):
+    def judge(self, status, timed_out, reasons):
         """What the lines do not say: a step that stopped early is a failure, whatever it printed before."""
         done = self.passed + self.failed + self.skipped
         why = None
@@ -144,7 +145,7 @@ class Step:
             why = "it ran no test"
         if why:
             self.failed += 1
-            self.fail(f"FAILED, {why}")
+            self.fail(f"FAILED, {why}", reasons)
 
     def fail(self, what, reasons=()):
         """Say it now, and keep it for the end."""
@@ -153,8 +154,8 @@ class Step:
 
 
 def said_again(reasons):
-    """The lines that are worth saying twice: what the kernel complained of, and how the test ended."""
-    start = reasons.index(COMPLAINT) if COMPLAINT in reasons else len(reasons)
+    """The lines that are worth saying twice: what the kernel complained of, or what its tasks waited for, and how the test ended."""
+    start = next((at for at, line in enumerate(reasons) if line == COMPLAINT or BLOCKED in line), len(reasons))
     complaint = reasons[start:start + COMPLAINT_AGAIN]
     return complaint + reasons[start + len(complaint):][-AGAIN:] if complaint else reasons[-AGAIN:]
 
