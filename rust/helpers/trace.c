@@ -51,22 +51,27 @@ __rust_helper bool rust_helper_rcu_is_watching(void)
 #endif
 
 /*
- * On this CPU, unless it is kept free of noise and another one may be interrupted. C takes any housekeeping CPU then, also
- * where this one is one; that would be an interrupt of another CPU, and a traced call at each wake-up.
+ * On this CPU; with `housekeeping` on another one, where this one is kept free of noise and another one may be interrupted. C
+ * takes any housekeeping CPU then, also where this one is one; that would be an interrupt of another CPU, and a traced call at
+ * each wake-up. Returns false, and does nothing, on a CPU that does not run irq_work now: see rust/kernel/irq_work.rs.
  */
-__rust_helper void rust_helper_rtrace_irq_work_queue_housekeeping(struct irq_work *work)
+__rust_helper bool rust_helper_rtrace_irq_work_queue(struct irq_work *work, bool housekeeping)
 {
-	int cpu;
+	int cpu, other;
+	bool runs;
 
 	preempt_disable_notrace();
-	cpu = smp_processor_id();
-	if (!housekeeping_cpu(cpu, HK_TYPE_KERNEL_NOISE) && !in_nmi())
-		cpu = housekeeping_any_cpu(HK_TYPE_KERNEL_NOISE);
-	if (cpu == smp_processor_id())
+	cpu = other = smp_processor_id();
+	/* With PREEMPT_RT a thread of the CPU runs it, which stops earlier. */
+	runs = IS_ENABLED(CONFIG_PREEMPT_RT) ? cpu_active(cpu) : cpu_online(cpu);
+	if (housekeeping && !housekeeping_cpu(cpu, HK_TYPE_KERNEL_NOISE) && !in_nmi())
+		other = housekeeping_any_cpu(HK_TYPE_KERNEL_NOISE);
+	if (runs && other == cpu)
 		irq_work_queue(work);
-	else
-		irq_work_queue_on(work, cpu);
+	else if (runs)
+		irq_work_queue_on(work, other);
 	preempt_enable_notrace();
+	return runs;
 }
 
 __rust_helper bool rust_helper_rtrace_housekeeping_cpu(int cpu)

@@ -36,6 +36,43 @@ pub(crate) fn before_up(handler: Handler) -> Result {
     })
 }
 
+static AFTER_CHANGE: SetOnce<fn()> = SetOnce::new();
+
+/// Has `told` called from now on whenever a CPU has come up, on that one, and whenever one has gone or
+/// could not come up, on another one. Task context, may sleep. Once, in task context.
+pub(crate) fn after_change(told: fn()) -> Result {
+    extern "C" fn tell(_: c_uint) -> c_int {
+        if let Some(told) = AFTER_CHANGE.as_ref() {
+            told();
+        }
+        0
+    }
+
+    if !AFTER_CHANGE.populate(told) {
+        return Err(EBUSY);
+    }
+    let (up, down) = (
+        bindings::cpuhp_state_CPUHP_AP_ONLINE_DYN,
+        bindings::cpuhp_state_CPUHP_BP_PREPARE_DYN,
+    );
+    for (state, at_start, at_end) in [(up, Some(tell as _), None), (down, None, Some(tell as _))] {
+        // SAFETY: the name lives forever, and `tell` may be called with any CPU.
+        let state = unsafe {
+            bindings::__cpuhp_setup_state(
+                state,
+                c"trace/RB:work".as_char_ptr(),
+                false,
+                at_start,
+                at_end,
+                false,
+            )
+        };
+        // The number of the step, or an error.
+        to_result(state.min(0))?;
+    }
+    Ok(())
+}
+
 /// While it lives, no CPU comes up or goes down. Task context, sleeps. Not where one lives already:
 /// who waits to bring a CPU up would come between the two, and wait for ever.
 pub(crate) struct Hold(NotThreadSafe);

@@ -40,6 +40,7 @@ use crate::core::parse::options::{Flag, Request, Target};
 use crate::kernel::clock;
 use crate::kernel::fs::lockdown::check_lockdown;
 use crate::kernel::hotplug;
+use crate::kernel::irq_work;
 use crate::kernel::reserved::Reserved;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
@@ -289,6 +290,7 @@ pub(crate) fn note_module(name: &[u8], text: Option<usize>) {
 /// Makes the top instance. `ENOMEM`; `EPERM` in a kernel that is locked down, which has no instances.
 /// What others than tracing use is there in that case.
 fn make(size: usize) -> Result<&'static Arc<Instance>> {
+    irq_work::init()?;
     cmdlines::init()?;
     stack::init()?;
     #[cfg(CONFIG_BRANCH_TRACER)]
