@@ -66,12 +66,20 @@ __rust_helper bool rust_helper_rtrace_irq_work_queue(struct irq_work *work, bool
 	runs = IS_ENABLED(CONFIG_PREEMPT_RT) ? cpu_active(cpu) : cpu_online(cpu);
 	if (housekeeping && !housekeeping_cpu(cpu, HK_TYPE_KERNEL_NOISE) && !in_nmi())
 		other = housekeeping_any_cpu(HK_TYPE_KERNEL_NOISE);
+	/* Its thread may have stopped. */
+	if (IS_ENABLED(CONFIG_PREEMPT_RT) && !cpu_active(other))
+		other = cpu;
 	if (runs && other == cpu)
 		irq_work_queue(work);
 	else if (runs)
 		irq_work_queue_on(work, other);
 	preempt_enable_notrace();
 	return runs;
+}
+
+__rust_helper bool rust_helper_rtrace_are_cpus_settled(void)
+{
+	return cpumask_equal(cpu_active_mask, cpu_online_mask);
 }
 
 __rust_helper bool rust_helper_rtrace_housekeeping_cpu(int cpu)

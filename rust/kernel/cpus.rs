@@ -149,6 +149,12 @@ pub(crate) fn is_housekeeping(cpu: CpuId) -> bool {
     unsafe { bindings::rtrace_housekeeping_cpu(cpu.as_u32() as c_int) }
 }
 
+/// Whether no CPU is on its way up or down. Any context.
+pub(crate) fn are_settled() -> bool {
+    // SAFETY: no preconditions.
+    unsafe { bindings::rtrace_are_cpus_settled() }
+}
+
 /// Whether RCU watches `cpu`, as it does wherever anything can be recorded. It does not while the CPU is
 /// idle, nor in user space on a CPU of `nohz_full=`. Then all is as if that CPU had run a full barrier:
 /// what it did before is seen here after this, and what was done here before a full barrier is seen by

@@ -36,26 +36,26 @@ pub(crate) fn before_up(handler: Handler) -> Result {
     })
 }
 
-static AFTER_CHANGE: SetOnce<fn()> = SetOnce::new();
+static AT_CHANGE: SetOnce<fn()> = SetOnce::new();
 
-/// Has `told` called from now on whenever a CPU has come up, on that one, and whenever one has gone or
-/// could not come up, on another one. Task context, may sleep. Once, in task context.
-pub(crate) fn after_change(told: fn()) -> Result {
+/// Has `told` called from now on whenever a CPU has come up or is about to go, on that one, and whenever
+/// one has gone or could not come up, on another one. Task context, may sleep. Once, in task context.
+pub(crate) fn at_change(told: fn()) -> Result {
     extern "C" fn tell(_: c_uint) -> c_int {
-        if let Some(told) = AFTER_CHANGE.as_ref() {
+        if let Some(told) = AT_CHANGE.as_ref() {
             told();
         }
         0
     }
 
-    if !AFTER_CHANGE.populate(told) {
+    if !AT_CHANGE.populate(told) {
         return Err(EBUSY);
     }
-    let (up, down) = (
+    let (up, gone) = (
         bindings::cpuhp_state_CPUHP_AP_ONLINE_DYN,
         bindings::cpuhp_state_CPUHP_BP_PREPARE_DYN,
     );
-    for (state, at_start, at_end) in [(up, Some(tell as _), None), (down, None, Some(tell as _))] {
+    for (state, at_start) in [(up, Some(tell as _)), (gone, None)] {
         // SAFETY: the name lives forever, and `tell` may be called with any CPU.
         let state = unsafe {
             bindings::__cpuhp_setup_state(
@@ -63,7 +63,7 @@ pub(crate) fn after_change(told: fn()) -> Result {
                 c"trace/RB:work".as_char_ptr(),
                 false,
                 at_start,
-                at_end,
+                Some(tell),
                 false,
             )
         };

@@ -5,18 +5,21 @@
 //! A CPU that is on its way up or down is not online. The interrupt that it sends itself then is lost,
 //! but the work stays in the CPU's list, and C sends the next interrupt only where that list was empty.
 //! So no irq_work of the CPU would ever run again, be it SRCU's or perf's. Work that is asked for on
-//! such a CPU is put off instead, until a CPU has come up or has gone. With `PREEMPT_RT` a thread of the
+//! such a CPU is put off instead, until it has come up or has gone. With `PREEMPT_RT` a thread of the
 //! CPU runs such work; that stops earlier, and starts later.
 //!
 //! C header: `include/linux/irq_work.h`.
 
-use super::hotplug;
+use super::clock::HZ;
+use super::{cpus, hotplug, queues};
 use core::marker::PhantomPinned;
 use core::ptr;
 use kernel::prelude::*;
 use kernel::sync::atomic::{ordering, Atomic, Relaxed};
-use kernel::sync::{new_mutex, Mutex, SetOnce};
+use kernel::sync::{new_mutex, Arc, Mutex, SetOnce};
+use kernel::time::Jiffies;
 use kernel::types::Opaque;
+use kernel::workqueue::{impl_has_delayed_work, new_delayed_work, DelayedWork, WorkItem};
 use kernel::{bindings, container_of};
 
 /// What an [`IrqWork`] runs: in hard interrupt context; with `PREEMPT_RT` in a thread of the CPU's.
@@ -29,30 +32,74 @@ pub(crate) trait Run: Send + Sync {
 /// Works that were put off, the last one first.
 static PUT_OFF: Atomic<*mut Item> = Atomic::new(ptr::null_mut());
 
-/// Taken by who empties [`PUT_OFF`], and has its items in hand.
-static EMPTYING: SetOnce<Pin<KBox<Mutex<()>>>> = SetOnce::new();
+static EMPTYING: SetOnce<Arc<Emptying>> = SetOnce::new();
+
+/// In jiffies: by then a CPU that has told of itself has mostly come or gone.
+const SETTLES_IN: Jiffies = if HZ < 10 { 1 } else { (HZ / 10) as Jiffies };
+
+/// Who empties [`PUT_OFF`].
+#[pin_data]
+struct Emptying {
+    /// Taken by who has items of the list in hand.
+    #[pin]
+    one: Mutex<()>,
+    #[pin]
+    again: DelayedWork<Self>,
+}
+
+impl_has_delayed_work! {
+    impl HasDelayedWork<Self> for Emptying { self.again }
+}
+
+impl WorkItem for Emptying {
+    type Pointer = Arc<Self>;
+
+    fn run(this: Arc<Self>) {
+        this.empty();
+        if !cpus::are_settled() {
+            this.empty_again();
+        }
+    }
+}
+
+impl Emptying {
+    /// Queues what was put off. Task context, sleeps.
+    fn empty(&self) {
+        let _one = self.one.lock();
+        // Pairs with the exchange in `put_off`.
+        let mut at = PUT_OFF.xchg(ptr::null_mut(), ordering::Full);
+        // SAFETY: what is in the list stays until it was taken out, with the lock held: see `drop`.
+        while let Some(item) = unsafe { at.as_ref() } {
+            at = item.next.load(Relaxed);
+            // Before the work is queued: who finds it put off leaves all else to the run that comes now.
+            // From here on it can be put off anew.
+            item.is_put_off.xchg(false, ordering::Full);
+            // This task runs on a CPU that runs such work: one that has just come up does so by now.
+            // SAFETY: the work is initialised, pinned, and `drop` waits for it.
+            unsafe { bindings::irq_work_queue(item.work.get()) };
+        }
+    }
+
+    /// A CPU may put off more, in its last functions, or until it is active.
+    fn empty_again(self: Arc<Self>) {
+        // Where it is queued already, that run does.
+        let _ = queues::any_cpu().enqueue_delayed(self, SETTLES_IN);
+    }
+}
 
 /// Prepares for CPUs that come and go. Once, at boot, before any work. `ENOMEM`.
 pub(crate) fn init() -> Result {
-    EMPTYING.populate(KBox::pin_init(new_mutex!(()), GFP_KERNEL)?);
-    hotplug::after_change(queue_what_was_put_off)
-}
-
-/// Task context, sleeps.
-fn queue_what_was_put_off() {
-    let _one = EMPTYING.as_ref().map(|emptying| emptying.lock());
-    // Pairs with the exchange in `put_off`.
-    let mut at = PUT_OFF.xchg(ptr::null_mut(), ordering::Full);
-    // SAFETY: what is in the list stays until it was taken out, with the lock held: see `drop`.
-    while let Some(item) = unsafe { at.as_ref() } {
-        at = item.next.load(Relaxed);
-        // Before the work is queued: who finds it put off leaves all else to the run that comes now. From
-        // here on it can be put off anew.
-        item.is_put_off.xchg(false, ordering::Full);
-        // This task runs on a CPU that runs such work: one that has just come up does so by now.
-        // SAFETY: the work is initialised, pinned, and `drop` waits for it.
-        unsafe { bindings::irq_work_queue(item.work.get()) };
-    }
+    let emptying = pin_init!(Emptying {
+        one <- new_mutex!(()),
+        again <- new_delayed_work!("rtrace::irq_work"),
+    });
+    EMPTYING.populate(Arc::pin_init(emptying, GFP_KERNEL)?);
+    hotplug::at_change(|| {
+        if let Some(emptying) = EMPTYING.as_ref() {
+            emptying.empty();
+            emptying.clone().empty_again();
+        }
+    })
 }
 
 /// What C knows of a work item.
@@ -165,7 +212,9 @@ unsafe extern "C" fn call<T: Run>(work: *mut bindings::irq_work) {
 impl<T: Run> PinnedDrop for IrqWork<T> {
     fn drop(self: Pin<&mut Self>) {
         // Nobody has the item in hand after that.
-        queue_what_was_put_off();
+        if let Some(emptying) = EMPTYING.as_ref() {
+            emptying.empty();
+        }
         // SAFETY: the work is initialised; once this returns it does not run any more, and nobody
         // is left to queue it. Owners of buffers go in task context, where waiting is allowed.
         unsafe { bindings::irq_work_sync(self.item.work.get()) };

@@ -103,6 +103,8 @@ pub(crate) unsafe fn free(buffer: NonNull<Buffer>) {
         let at = buffers.iter().position(|known| known.0 == buffer)?;
         buffers.remove(at).ok()
     });
+    // RCU has not waited for writers on a CPU in its first and last moments.
+    drop(hotplug::Hold::new());
     // SAFETY: `make` leaked this box and `known` has it, so that no CPU that comes up finds it any
     // more; nobody else uses it.
     drop(unsafe { KBox::from_raw(buffer.as_ptr()) });

@@ -86,8 +86,9 @@ impl Buffer {
         // second one, the next commit comes after the barrier below, and so sees the mark. Idle CPUs
         // are left to sleep by that.
         //
-        // Of the CPUs that are kept free of noise, those that are in the kernel now are not asked. The
-        // next event there wakes the poller at the latest, as in C.
+        // Of the CPUs that are kept free of noise, those that are in the kernel now are not asked, nor
+        // can one that is on its way up or down be. The next event there wakes the poller at the latest,
+        // as in C.
         let sees_mark = || {
             smp_mb(ordering::Full);
             self.lanes()

@@ -294,9 +294,16 @@ fn add(directories: &mut Directories, instance: Arc<Instance>) -> Result<Arc<Ins
             // Nobody keeps an instance that was never open.
             remove_from_list(&instance)?;
             instance.retire();
+            wait_for_cpus_on_their_way();
             Err(error)
         }
     }
+}
+
+/// RCU does not wait for what runs on a CPU in its first and last moments, which may be writing to the
+/// buffer of an instance that goes. Task context, sleeps.
+fn wait_for_cpus_on_their_way() {
+    drop(hotplug::Hold::new());
 }
 
 /// Holds the instance called `name`. Waits while one of that name is created or removed. Task
@@ -377,6 +384,7 @@ pub(crate) fn remove(is: impl Fn(&Arc<Instance>) -> bool) -> Result {
     remove_from_list(&instance).inspect_err(|_| instance.allow_users())?;
     let (_, directory) = directories.made.remove(at)?;
     instance.retire();
+    wait_for_cpus_on_their_way();
     if let Some(directory) = directory {
         directory.remove();
     }
