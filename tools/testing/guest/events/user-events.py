@@ -320,7 +320,7 @@ def without_locks(at):
     # In C others wait for a lock of registrations, and none for a fork.
     held, may_hold, locks, forks, seen = 0, int(not OURS), 0, 0, [0, 0]
     for line in lines:
-        if ": mutex_lock " in line:
+        if ": mutex_lock " in line or ": mutex_lock_nested " in line:  # the second one with lockdep
             held, locks = held + 1, locks + 1
         elif ": mutex_unlock " in line:
             held = max(held - 1, 0)
