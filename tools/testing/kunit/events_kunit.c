@@ -333,7 +333,8 @@ static void snapshots_above_an_entry(struct kunit *test)
 	beneath.hits = 0;
 	beneath.file = trace_get_event_file("kunit_beneath", "rtrace_kunit", "kunit_added");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(beneath.file));
-	init_irq_work(&beneath.work, two_snapshots);
+	/* Not in a thread, with PREEMPT_RT either. */
+	beneath.work = IRQ_WORK_INIT_HARD(two_snapshots);
 
 	entry = trace_event_buffer_reserve(&fbuffer, beneath.file, sizeof(*entry));
 	if (entry) {
