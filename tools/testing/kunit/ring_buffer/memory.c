@@ -140,7 +140,7 @@ static void swapping_interrupted(struct kunit *test)
 		.two = ring_buffer_alloc(8 * ROOM, RB_FL_OVERWRITE),
 		.three = ring_buffer_alloc(8 * ROOM, RB_FL_OVERWRITE),
 	};
-	unsigned long written = 0, end;
+	unsigned long written = 0, begun;
 
 	if (!IS_ENABLED(CONFIG_RING_BUFFER_ALLOW_SWAP)) {
 		ring_buffer_free(swapped.one);
@@ -150,7 +150,9 @@ static void swapping_interrupted(struct kunit *test)
 	}
 	hrtimer_setup_on_stack(&swapped.timer, swap_now, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
 	hrtimer_start(&swapped.timer, ns_to_ktime(5000), HRTIMER_MODE_REL_PINNED_HARD);
-	for (end = jiffies + HZ / 2; time_before(jiffies, end); cond_resched()) {
+	/* Half a second; a slow kernel (KCSAN) needs more for as many. */
+	for (begun = jiffies; time_before(jiffies, begun + HZ / 2) ||
+	     (READ_ONCE(swapped.times) <= 100 && time_before(jiffies, begun + 20 * HZ)); cond_resched()) {
 		struct ring_buffer_event *event = ring_buffer_lock_reserve(swapped.one, sizeof(written));
 
 		if (!event)
