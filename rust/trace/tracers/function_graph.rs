@@ -12,6 +12,7 @@ use crate::core::parse::options::graph::{DEFAULT, OPTIONS, SLEEP_TIME};
 use crate::core::parse::options::TracerOption;
 use crate::trace::fgraph::recorder::{Destination, GraphRecorder, Records};
 use crate::trace::fgraph::Sleepless;
+use crate::trace::ftrace::ops::Ops;
 use crate::trace::instance::feature::Feature;
 use crate::trace::instance::tracer::{BootStep, Running, Tracer};
 use crate::trace::instance::{latency, Instance};
@@ -69,10 +70,12 @@ pub(super) fn output() -> Result<KBox<dyn TracerOutput>> {
 
 /// The feature: what records for the tracer in an instance.
 pub(crate) struct Graph {
-    /// First, to be dropped first: it waits for hits that look at the pids.
+    /// First, to be dropped first: it waits for hits that look at the pids and the sets.
     recorder: GraphRecorder,
     /// Set when the instance is made.
     pids: SetOnce<Arc<PidFilter>>,
+    /// As `pids`. The instance's feature may go before this one.
+    sets: SetOnce<Arc<Ops>>,
 }
 
 impl Feature for Graph {
@@ -80,12 +83,14 @@ impl Feature for Graph {
         let new = Self {
             recorder: GraphRecorder::new()?,
             pids: SetOnce::new(),
+            sets: SetOnce::new(),
         };
         Ok(Arc::new(new, GFP_KERNEL)?)
     }
 
     fn created(&self, instance: &Arc<Instance>) -> Result {
         self.pids.populate(FunctionPids::of(instance)?.clone());
+        self.sets.populate(FunctionFilter::of(instance)?.clone());
         Ok(())
     }
 }
@@ -111,7 +116,7 @@ struct Owner<'a> {
 }
 
 // SAFETY: an instance drops its features before its buffer, and [`Graph`] drops the recorder before
-// the pids, which are set once.
+// the pids and the ops, which are set once.
 #[allow(unsafe_code, reason = "the order in which fields are dropped")]
 unsafe impl Records for Owner<'_> {
     fn recorder(&self) -> &GraphRecorder {
@@ -122,7 +127,7 @@ unsafe impl Records for Owner<'_> {
         Ok(Destination {
             buffer: self.instance.buffer(),
             pids: self.graph.pids.as_ref().ok_or(ENODEV)?,
-            ops: FunctionFilter::of(self.instance)?.raw(),
+            ops: self.graph.sets.as_ref().ok_or(ENODEV)?.raw(),
             threshold: latency::threshold(),
         })
     }
