@@ -209,11 +209,11 @@ pub(crate) unsafe extern "C" fn ring_buffer_record_disable(buffer: *mut bindings
 ///
 /// # Safety
 ///
-/// See the module's head. There was one that nobody else undoes.
+/// See the module's head.
 #[export]
 pub(crate) unsafe extern "C" fn ring_buffer_record_enable(buffer: *mut bindings::trace_buffer) {
-    // SAFETY: `buffer` is a live buffer, whose recording the caller has stopped and not resumed.
-    unsafe { buffer_of(buffer).resume_recording() };
+    // SAFETY: `buffer` is a buffer that was not freed.
+    unsafe { buffer_of(buffer) }.resume_recording();
 }
 
 /// Switches recording off, whatever else stops it. Any context.

@@ -106,6 +106,8 @@ pub(crate) struct Buffer {
     own_clock: OwnClock,
     on: Atomic<bool>,
     paused: Atomic<u32>,
+    /// How many empty or replace rings: nothing is recorded meanwhile, and that is no pause.
+    quiet: Atomic<u32>,
     /// How many need all rings to stay; see [`Buffer::keep_rings`].
     kept: Atomic<u32>,
     /// May the rings be swapped as far as the owner is concerned? Changes with the swap lock held;
@@ -162,6 +164,7 @@ impl Buffer {
             own_clock: OwnClock::none(),
             on: Atomic::new(true),
             paused: Atomic::new(0),
+            quiet: Atomic::new(0),
             kept: Atomic::new(0),
             offered: Atomic::new(true),
             overwrite: Atomic::new(true),
@@ -181,7 +184,8 @@ impl Buffer {
         self.on.load(Relaxed)
     }
 
-    /// Is recording paused at the moment? Any context.
+    /// Whether somebody has paused recording. It stands still, too, while rings are emptied or replaced; that does
+    /// not count. Any context.
     pub(crate) fn is_paused(&self) -> bool {
         self.paused.load(Relaxed) != 0
     }
@@ -218,7 +222,7 @@ impl Buffer {
         let _no_change = hotplug::Hold::new();
         let sizes = self.sizes.lock();
         let _rings = self.keep_rings();
-        let _quiet = self.pause();
+        let _quiet = self.keep_quiet();
         wait_for_writers();
         self.clock.store(row, Relaxed);
         self.clock_in_line
@@ -306,11 +310,13 @@ impl Buffer {
     /// expand to. Task context.
     pub(crate) fn total_size(&self) -> Size {
         let sizes = self.sizes.lock();
-        let whole_kb = |bytes: u64| bytes >> 10 << 10;
-        let now = self.all_lanes().map(self.bytes_of(&sizes));
-        let now = now.map(whole_kb).sum();
-        let later = whole_kb(sizes.full as u64) * self.all_lanes().count() as u64;
-        Size::of([now], (!sizes.expanded).then_some(later))
+        let kb = |bytes: u64| bytes >> 10;
+        let now = self.all_lanes().map(self.bytes_of(&sizes)).map(kb).sum();
+        match sizes.expanded {
+            true => Size::Kb(now),
+            // More than there is memory for may have been asked for at boot, in bytes as much as there are numbers.
+            false => Size::Unexpanded(now, kb(sizes.full as u64) * self.all_lanes().count() as u64),
+        }
     }
 
     /// A sub-buffer has 2^this pages, on the first CPU if they differ for a moment. Any context.
@@ -361,7 +367,7 @@ impl Buffer {
         let _no_change = hotplug::Hold::new();
         let sizes = self.sizes.lock();
         let _rings = self.keep_rings();
-        let _quiet = self.pause();
+        let _quiet = self.keep_quiet();
         wait_for_writers();
         self.cpus()
             .filter(|part| cpus::is_online(part.cpu()))

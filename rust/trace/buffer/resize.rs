@@ -201,7 +201,7 @@ impl Buffer {
         let mut old = KVec::with_capacity(new.len(), GFP_KERNEL)?;
 
         let _rings = self.keep_rings();
-        let quiet = self.pause();
+        let quiet = self.keep_quiet();
         wait_for_writers();
         for new in new {
             // There is room for each.

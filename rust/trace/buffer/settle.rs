@@ -30,18 +30,20 @@ impl Buffer {
         Pause(self)
     }
 
+    /// Stops recording until the result is dropped, for who empties or replaces rings. Any context.
+    pub(super) fn keep_quiet(&self) -> Quiet<'_> {
+        self.quiet.fetch_add(1, ordering::Full);
+        self.settle_all();
+        Quiet(self)
+    }
+
     /// [`Buffer::pause`] without a guard; undone by [`Buffer::resume_recording`].
     pub(crate) fn pause_recording(&self) {
         core::mem::forget(self.pause());
     }
 
-    /// Undoes one [`Buffer::pause_recording`].
-    ///
-    /// # Safety
-    ///
-    /// The caller has paused it, and nobody else undoes that. (Emptying the buffer relies on its
-    /// own pause.)
-    pub(crate) unsafe fn resume_recording(&self) {
+    /// Undoes one [`Buffer::pause_recording`], which nobody else undoes.
+    pub(crate) fn resume_recording(&self) {
         drop(Pause(self));
     }
 
@@ -59,7 +61,7 @@ impl Buffer {
 
     /// Does the buffer record, as far as all of it is concerned? Any context.
     pub(crate) fn is_recording(&self) -> bool {
-        self.is_on() && self.paused.load(Relaxed) == 0
+        self.is_on() && !self.stands_still()
     }
 
     /// Waits until it is not resized or emptied, and no CPU comes. Any of that may begin again at
@@ -74,7 +76,7 @@ impl Buffer {
         let _no_change = hotplug::Hold::new();
         let sizes = self.sizes.lock();
         let _rings = self.keep_rings();
-        let _quiet = self.pause();
+        let _quiet = self.keep_quiet();
         wait_for_writers();
         self.empty(&sizes, None);
     }
@@ -92,7 +94,7 @@ impl Buffer {
             .filter(|lane| cpu.is_none_or(|cpu| cpu == lane.cpu))
         {
             let mut reader = Part { buffer: self, lane }.lock_reader();
-            // SAFETY: the rings are kept, and recording is paused since before a grace period. The
+            // SAFETY: the rings are kept, and nothing is recorded since before a grace period. The
             // resize mutex is held.
             unsafe { reader.reset() };
         }
@@ -131,7 +133,11 @@ impl Buffer {
     }
 
     pub(super) fn wants(&self, lane: &Lane) -> bool {
-        self.on.load(Relaxed) && self.paused.load(Relaxed) == 0 && lane.may_record()
+        self.is_recording() && lane.may_record()
+    }
+
+    fn stands_still(&self) -> bool {
+        self.is_paused() || self.quiet.load(Relaxed) != 0
     }
 
     pub(super) fn all_lanes(&self) -> impl Iterator<Item = &Lane> {
@@ -174,6 +180,17 @@ pub(crate) struct Pause<'a>(&'a Buffer);
 impl Drop for Pause<'_> {
     fn drop(&mut self) {
         self.0.paused.fetch_sub(1, ordering::Full);
+        self.0.settle_all();
+    }
+}
+
+/// Recording stands still; see [`Buffer::keep_quiet`].
+#[must_use = "recording goes on when this is dropped"]
+pub(super) struct Quiet<'a>(&'a Buffer);
+
+impl Drop for Quiet<'_> {
+    fn drop(&mut self) {
+        self.0.quiet.fetch_sub(1, ordering::Full);
         self.0.settle_all();
     }
 }
