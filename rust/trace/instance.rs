@@ -285,15 +285,18 @@ impl Instance {
         self.snapshot.command(self, cpu, number)
     }
 
-    /// Allocates the snapshot. Task context, sleeps. `ENOMEM`.
+    /// Allocates the snapshot. Task context, sleeps. `ENOMEM`; `EINVAL` as
+    /// [`Instance::may_have_snapshot`].
     pub(crate) fn allocate_snapshot(&self) -> Result {
+        self.may_have_snapshot()?;
         let _state = self.state.lock();
         self.snapshot.allocate(&self.buffer)
     }
 
     /// Allocates the snapshot for a user that may take one at any time; [`Snapshot::disarm`] undoes
-    /// it. Task context, sleeps. `ENOMEM`.
+    /// it. Task context, sleeps. `ENOMEM`; `EINVAL` as [`Instance::may_have_snapshot`].
     pub(crate) fn arm_snapshot(&self) -> Result {
+        self.may_have_snapshot()?;
         let _state = self.state.lock();
         self.snapshot.arm(&self.buffer)
     }

@@ -72,7 +72,7 @@ impl Instance {
     ///
     /// # Errors
     ///
-    /// `EINVAL` for an unknown name, and for a tracer that cannot run in this kind of instance;
+    /// `EACCES` in a read-only copy of another instance; `EINVAL` for an unknown name, and for a tracer that cannot run in this kind of instance;
     /// `EBUSY` while a consuming reader is open (unless the tracer is current already), and for a
     /// tracer that needs the snapshot while that has an owner; `ENOMEM`; and the errors of the
     /// tracer's start.
@@ -93,6 +93,7 @@ impl Instance {
     }
 
     fn change_tracer(self: &Arc<Self>, name: &[u8], reason: &mut Option<&'static str>) -> Result {
+        self.may_record()?;
         let mut state = self.state.lock();
         self.begin_anew();
         self.expand_both()?;

@@ -45,7 +45,10 @@ impl Instance {
             running.option(flag, on)?;
         }
         self.apply_option(flag, on)?;
-        self.set_option_bit(flag, on);
+        // That one's effect has set the bit already, and another instance may have cleared it since.
+        if flag != Flag::TracePrintkDest {
+            self.set_option_bit(flag, on);
+        }
         drop(state);
         self.features
             .iter()

@@ -42,6 +42,22 @@ impl Instance {
             .map(|persistent| persistent.previous_boot())
     }
 
+    /// `EINVAL` if the buffer outlives the kernel: such an instance has no snapshot. Any context.
+    pub(super) fn may_have_snapshot(&self) -> Result {
+        match self.persistent {
+            Some(_) => Err(EINVAL),
+            None => Ok(()),
+        }
+    }
+
+    /// `EACCES` in a read-only copy of another instance. Any context.
+    pub(super) fn may_record(&self) -> Result {
+        match self.is_copy() {
+            true => Err(EACCES),
+            false => Ok(()),
+        }
+    }
+
     /// A copy of the memory of its buffer. Boot. `EINVAL` if the buffer does not outlive the
     /// kernel, `ENOMEM`.
     pub(crate) fn copy_memory(&self) -> Result<Reserved> {

@@ -11,8 +11,9 @@ use kernel::sync::atomic::Relaxed;
 
 impl Instance {
     /// Expands the buffer from its size at boot, once. Events of the last boot are dropped. Task
-    /// context, sleeps. `ENOMEM`.
+    /// context, sleeps. `ENOMEM`; `EACCES` in a read-only copy of another instance, whose events stay.
     pub(crate) fn expand(&self) -> Result {
+        self.may_record()?;
         let _state = self.state.lock();
         self.begin_anew();
         self.expand_both()
@@ -36,9 +37,10 @@ impl Instance {
     ///
     /// # Errors
     ///
-    /// `EINVAL` for 0; `ENOMEM`; `EBUSY` while a non-consuming reader is open. The old buffer then
-    /// stays.
+    /// `EINVAL` for 0; `ENOMEM`; `EBUSY` while a non-consuming reader is open; `EACCES` in a read-only
+    /// copy of another instance. The old buffer then stays.
     pub(crate) fn resize(&self, cpu: Option<CpuId>, bytes: usize) -> Result {
+        self.may_record()?;
         if bytes == 0 {
             return Err(EINVAL);
         }

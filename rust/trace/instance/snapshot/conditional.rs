@@ -23,12 +23,13 @@ impl Instance {
     /// # Errors
     ///
     /// `EBUSY` if it has an owner, if the current tracer uses it, or while the buffer is mapped;
-    /// `ENOMEM`.
+    /// `EINVAL` where the buffer outlives the kernel; `ENOMEM`.
     pub(crate) fn own_snapshot(&self, owner: KBox<dyn Any + Send + Sync>) -> Result {
         let new = Conditional {
             owner,
             deciding: Atomic::new(0),
         };
+        self.may_have_snapshot()?;
         let new = Arc::new(new, GFP_KERNEL)?;
         let _state = self.state.lock();
         let snapshot = &self.snapshot;
