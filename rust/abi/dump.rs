@@ -89,13 +89,15 @@ pub(crate) extern "C" fn disable_trace_on_warning() {
     if !wanted {
         return;
     }
+    // The look-up of the destination disables preemption.
+    let context = Context::capture_all();
     let told = printk::with_destination(|to| to.options().has(Flag::Printk)) == Some(true);
     let stop = |instance: &Instance| {
         if told {
             let ip = disable_trace_on_warning as extern "C" fn() as usize;
             let text = b"Disabling tracing due to warning\n";
             // Where there is no room for it, the warning itself still tells.
-            let _ = instance.record_text(Context::capture_all(), ip, text);
+            let _ = instance.record_text(context, ip, text);
         }
         instance.buffer().set_on(false);
     };

@@ -10,7 +10,7 @@ use super::printk::keep_formats;
 use crate::kernel::bootconfig::{with_key, Key};
 use crate::kernel::reserved::module_text;
 use crate::trace::boot;
-use crate::trace::buffer::entry::{CpuFlag, EntryMade};
+use crate::trace::buffer::entry::{Context, CpuFlag, EntryMade};
 use crate::trace::files::marker::TracingMarkWrite;
 use crate::trace::instance::message::EntryFunction;
 use crate::trace::instance::snapshot::{self, SnapshotRefused};
@@ -158,8 +158,7 @@ pub(crate) extern "C" fn tracing_start() {
             Err(now) => stopped = now,
         }
     }
-    // SAFETY: `tracing_stop` has paused it, and the count says that nobody has undone that.
-    unsafe { top.buffer().resume_recording() };
+    top.buffer().resume_recording();
 }
 
 /// Is recording of the top instance switched on? Any context.
@@ -270,8 +269,10 @@ pub(crate) extern "C" fn rtrace_end_of_boot() -> c_int {
 /// frames on. Any context.
 #[no_mangle]
 pub(crate) extern "C" fn rtrace_dump_stack(from: c_ulong, skip: c_int) {
+    // The look-up of the destination disables preemption.
+    let context = Context::capture_all();
     printk::with_destination(|to| {
-        stack::record_skipping(to.buffer(), from, skip.try_into().unwrap_or(0));
+        stack::record_skipping(to.buffer(), context, from, skip.try_into().unwrap_or(0));
     });
 }
 

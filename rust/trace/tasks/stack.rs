@@ -54,11 +54,11 @@ pub(crate) fn init() -> Result {
     Ok(())
 }
 
-/// Records the stack from the frame at `from`, a return address, on, without the first `skip` frames of
+/// Records the stack for an entry that was made in `context`, from the frame at `from`, a return address, on, without the first `skip` frames of
 /// that. Frames below it belong to the tracer. If there is no such frame, records the stack without its
 /// first `skip` frames. Any context.
-pub(crate) fn record_skipping(buffer: &Buffer, from: usize, skip: usize) {
-    write(buffer, Context::capture_all(), |calls| {
+pub(crate) fn record_skipping(buffer: &Buffer, context: Context, from: usize, skip: usize) {
+    write(buffer, context, |calls| {
         frame_of(calls, from).saturating_add(skip)
     });
 }
