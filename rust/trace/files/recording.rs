@@ -16,7 +16,10 @@ use core::fmt::Write;
 use kernel::{
     cpu::{nr_cpu_ids, CpuId},
     prelude::*,
-    sync::Arc,
+    sync::{
+        atomic::{Atomic, Relaxed},
+        Arc,
+    },
 };
 
 /// `tracing_on`: whether the instance records. Any number but 0 turns it on.
@@ -208,13 +211,24 @@ pub(super) struct FreeBuffer;
 
 impl Node for FreeBuffer {
     fn open(&'static self, at: &Place, _how: &OpenFlags) -> Result<Opening> {
-        Opening::new(OpenFreeBuffer(at.instance.clone()))
+        Opening::new(OpenFreeBuffer {
+            instance: at.instance.clone(),
+            is_open: Atomic::new(false),
+        })
     }
 }
 
-struct OpenFreeBuffer(Arc<Instance>);
+struct OpenFreeBuffer {
+    instance: Arc<Instance>,
+    /// Whether the `open(2)` has succeeded.
+    is_open: Atomic<bool>,
+}
 
 impl OpenFile for OpenFreeBuffer {
+    fn opened(&self) {
+        self.is_open.store(true, Relaxed);
+    }
+
     /// Any write succeeds and does nothing.
     fn write(&self, call: &mut WriteCall<'_>) -> Result<usize> {
         *call.pos = call.pos.wrapping_add(call.len() as i64);
@@ -224,7 +238,9 @@ impl OpenFile for OpenFreeBuffer {
 
 impl Drop for OpenFreeBuffer {
     fn drop(&mut self) {
-        // A close cannot report an error.
-        let _ = self.0.free_buffer();
+        if self.is_open.load(Relaxed) {
+            // A close cannot report an error.
+            let _ = self.instance.free_buffer();
+        }
     }
 }
