@@ -16,6 +16,7 @@ use crate::trace::events::dynamic::uprobe;
 use crate::trace::events::filter::is_function;
 use crate::trace::events::filter::Filter;
 use crate::trace::events::perf::{self, FunctionClass};
+use crate::trace::events::registry;
 use core::ptr::null_mut;
 use kernel::bindings;
 use kernel::error::from_result;
@@ -299,7 +300,7 @@ crate::kernel::kprobes::no_kprobe!(perf_trace_buf_alloc, perf_trace_buf_update);
 ///
 /// # Safety
 ///
-/// `event` is live, and nobody else gives it a filter meanwhile; `filter_str` is NUL-terminated.
+/// `event` is live; `filter_str` is NUL-terminated. The caller holds none of our locks.
 #[export]
 pub(crate) unsafe extern "C" fn ftrace_profile_set_filter(
     event: *mut bindings::perf_event,
@@ -307,8 +308,10 @@ pub(crate) unsafe extern "C" fn ftrace_profile_set_filter(
     filter_str: *mut c_char,
 ) -> c_int {
     from_result(|| {
-        // SAFETY: `event` is live, nobody else gives it a filter meanwhile, and its `tp_event` is
-        // held; `filter_str` is NUL-terminated.
+        // Of two that give it one at a time, perf keeps neither out.
+        let _alone = registry::lock()?;
+        // SAFETY: `event` is live, only the holder of the event mutex gives it a filter, and its
+        // `tp_event` is held; `filter_str` is NUL-terminated.
         unsafe {
             if (*event).tp_event.is_null() {
                 return Err(EINVAL);

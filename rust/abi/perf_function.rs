@@ -168,7 +168,7 @@ unsafe extern "C" fn may_see(_call: *mut trace_event_call, event: *mut perf_even
 ///
 /// # Safety
 ///
-/// `event` is live, was begun, and nobody else sets its filter.
+/// `event` is live, was begun, and nobody else sets its filter: the event mutex is held.
 pub(super) unsafe fn set_filter(event: *mut perf_event, filter: &Filter) -> Result {
     // SAFETY: `event` is live, and its ops was made when it was begun.
     let op = unsafe { OpsRef::from_raw(&raw mut (*event).ftrace_ops) }.ok_or(EINVAL)?;

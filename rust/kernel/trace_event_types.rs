@@ -114,15 +114,16 @@ pub(crate) unsafe fn register(event: NonNull<bindings::trace_event>, is_call: bo
         slot.put(word, registration).ok_or(EBUSY)?;
         return Ok(id);
     }
-    let from = FREE_FROM.load(Relaxed).max(FIRST.into()) as u16;
-    for id in from..u16::MAX {
+    let seen = FREE_FROM.load(Relaxed);
+    for id in seen.max(FIRST.into()) as u16..u16::MAX {
         let Some(slot) = slot(id, true)? else { break };
         if slot.event.load(Relaxed) == 0 {
             // SAFETY: `event` stays until it is unregistered, and cannot be found before the next
             // line.
             unsafe { (*event).type_ = id.into() };
             if slot.put(word, registration).is_some() {
-                FREE_FROM.store(u32::from(id) + 1, Relaxed);
+                // Where it fails, a lower one has become free meanwhile, or the next was taken.
+                let _ = FREE_FROM.cmpxchg(seen, u32::from(id) + 1, Relaxed);
                 return Ok(id);
             }
         }
@@ -155,8 +156,12 @@ pub(crate) unsafe fn mark_call(event: NonNull<bindings::trace_event>) {
 pub(crate) fn unregister(id: u16) {
     if let Ok(Some(slot)) = slot(id, false) {
         slot.event.store(0, Relaxed);
-        if id >= FIRST && u32::from(id) < FREE_FROM.load(Relaxed) {
-            FREE_FROM.store(id.into(), Relaxed);
+        let mut seen = FREE_FROM.load(Relaxed);
+        while id >= FIRST && u32::from(id) < seen {
+            match FREE_FROM.cmpxchg(seen, id.into(), Relaxed) {
+                Ok(_) => break,
+                Err(now) => seen = now,
+            }
         }
     }
 }

@@ -156,7 +156,7 @@ impl OpenData {
             ..=SHORT => record_short(event, rest, read)?,
             ..=MOST => record_long(event, rest, read)?,
             // Nobody has room for it.
-            _ => {}
+            _ => read_through(rest, read)?,
         }
         Ok(length)
     }
@@ -168,6 +168,19 @@ fn record(event: &Held, room: &mut [u8], mut read: impl FnMut(&mut [u8]) -> Resu
         read(room)?;
     }
     event.record(room)
+}
+
+/// Reads `length` bytes and forgets them. `EFAULT`.
+#[inline(never)]
+fn read_through(length: usize, mut read: impl FnMut(&mut [u8]) -> Result) -> Result {
+    let mut room = [0; SHORT];
+    let mut left = length;
+    while left != 0 {
+        let part = room.get_mut(..left.min(SHORT)).ok_or(EINVAL)?;
+        read(part)?;
+        left -= part.len();
+    }
+    Ok(())
 }
 
 #[inline(never)]

@@ -5,6 +5,7 @@
 use super::{filter, EventId, HitTime, HotFile, Key, Limits, Needs, Registry, Sort, Trigger};
 use crate::core::format::Out;
 use crate::kernel::context::{with_preemption_off, PreemptOff};
+use crate::trace::events::systems::Systems;
 use crate::trace::instance::Instance;
 use core::fmt;
 use kernel::prelude::*;
@@ -69,7 +70,8 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// The error in the filter, `ENOMEM`, and as [`Registry::enable`].
+    /// `ENOENT` if the instance does not have that event; the error in the filter, `ENOMEM`, and as
+    /// [`Registry::enable`].
     pub(crate) fn read_entries(
         &mut self,
         instance: &Arc<Instance>,
@@ -79,6 +81,9 @@ impl Registry {
         filter: Option<&[u8]>,
     ) -> Result {
         let known = self.event(of).ok_or(ENODEV)?;
+        if !Systems::of(instance).have(known) {
+            return Err(ENOENT);
+        }
         let filter = match filter {
             None => None,
             Some(text) => {

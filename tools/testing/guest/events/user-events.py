@@ -195,6 +195,11 @@ def writes(at):
     check("memory that is not there", fails(errno.EFAULT, raw_write, fd, 16, 16))
     # Half of it is there.
     check("half of it", fails(errno.EFAULT, raw_write, fd, at + PAGE - 8, 16))
+    size = 2 << 20
+    large = LIBC.mmap(None, size, 3, 0x22, -1, 0)
+    LIBC.mprotect(large + size // 2, size // 2, 0)
+    check("half of more than any entry", fails(errno.EFAULT, raw_write, fd, large, size))
+    LIBC.munmap(large, size)
     check("at a place", fails(errno.EFAULT, os.pwrite, fd, good, 1))
     put("events/user_events/ours/filter", b"id == 8")
     check("a write", os.write(fd, good) == len(good))
