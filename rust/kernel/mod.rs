@@ -49,6 +49,8 @@ pub(crate) mod kprobes;
     CONFIG_OSNOISE_TRACER
 ))]
 pub(crate) mod kthread;
+#[cfg(CONFIG_FPROBE)]
+pub(crate) mod later;
 pub(crate) mod mapped;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod memory;

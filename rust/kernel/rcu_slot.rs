@@ -10,6 +10,8 @@
 use super::context::PreemptOff;
 #[cfg(CONFIG_BRANCH_TRACER)]
 use super::context::{rcu_watches, IrqsOff};
+#[cfg(CONFIG_FPROBE)]
+use super::later;
 use super::relaxed;
 use core::ptr;
 use kernel::prelude::*;
@@ -174,6 +176,21 @@ impl<T> Retired<T> {
         self.take()
     }
 
+    /// Drops it in the background, once no reader has it. Without memory for that it waits here. Task
+    /// context, may sleep.
+    #[cfg(CONFIG_FPROBE)]
+    pub(crate) fn leave(mut self)
+    where
+        T: Send + Sync + 'static,
+    {
+        // Before a wait: nobody drops it until the readers are out.
+        let Some(old) = self.take() else { return };
+        if let Err(old) = later::after_readers(old) {
+            wait_for_readers();
+            drop(old);
+        }
+    }
+
     /// Waits once for all. Task context, sleeps.
     pub(crate) fn end_all(all: KVec<Self>) {
         let mut waited = false;
@@ -187,7 +204,7 @@ impl<T> Retired<T> {
         }
     }
 
-    /// What it is. Only after a wait.
+    /// What it is. It is dropped only after a wait.
     fn take(&mut self) -> Option<Arc<T>> {
         // INVARIANT: null.
         let old = core::mem::replace(&mut self.0, ptr::null_mut());

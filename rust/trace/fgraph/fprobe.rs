@@ -25,7 +25,7 @@ mod table;
 
 use super::user::{self, StaticUser};
 use super::EntryPath;
-use crate::kernel::rcu_slot::RcuSlot;
+use crate::kernel::rcu_slot::{wait_for_readers, RcuSlot};
 use crate::trace::fgraph as graph;
 use crate::trace::ftrace::hash::SiteSet;
 use crate::trace::ftrace::ops::{self, FilterKind, Func, OpsRef, Shared, StaticOps};
@@ -167,15 +167,14 @@ impl Side {
         }
     }
 
-    /// Shows hits the probes there are, and waits for those that saw what was before. `ENOMEM`.
+    /// Shows later hits the probes there are. `ENOMEM`.
     fn publish(&self, kind: Kind) -> Result {
         let rows = self
             .probes
             .iter()
             .map(|r| (Entry::new(r), r.sites.as_slice()));
-        TABLES
-            .of(kind)
-            .replace(Some(Arc::new(Table::new(rows)?, GFP_KERNEL)?));
+        let table = Arc::new(Table::new(rows)?, GFP_KERNEL)?;
+        TABLES.of(kind).exchange(Some(table)).leave();
         Ok(())
     }
 
@@ -218,15 +217,13 @@ impl Side {
         }
     }
 
-    /// Takes registration `id` out, whose probe nobody looks at any more afterwards.
+    /// Takes registration `id` out. Hits that have begun may still look at its probe.
     fn end(&mut self, kind: Kind, id: u64) {
         TABLES
             .of(kind)
             .with(|table| table.into_iter().for_each(|table| table.forget(id)));
         self.probes.retain(|r| r.id != id);
         self.shrink(kind);
-        // Where `publish` had no memory, it has not waited either.
-        kernel::sync::rcu::synchronize_rcu();
     }
 }
 
@@ -267,6 +264,8 @@ pub(crate) fn register(probe: Probe, find: impl FnOnce() -> Result<KVVec<usize>>
     )?;
     if let Err(error) = side.publish(kind).and_then(|()| side.trace(kind)) {
         side.end(kind, id);
+        drop(state);
+        wait_for_readers();
         return Err(error);
     }
     probe.mark(mark);
@@ -286,6 +285,9 @@ pub(crate) fn unregister(probe: Probe) -> Result {
         if let Some(id) = side.probes.iter().find(|r| r.probe == probe).map(|r| r.id) {
             probe.mark(core::ptr::null_mut());
             side.end(kind, id);
+            // Not under the lock: who loads a module waits for that.
+            drop(state);
+            wait_for_readers();
             return Ok(());
         }
     }
