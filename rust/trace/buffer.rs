@@ -184,12 +184,6 @@ impl Buffer {
         self.on.load(Relaxed)
     }
 
-    /// Whether somebody has paused recording. It stands still, too, while rings are emptied or replaced; that does
-    /// not count. Any context.
-    pub(crate) fn is_paused(&self) -> bool {
-        self.paused.load(Relaxed) != 0
-    }
-
     /// Lets the CPUs in `mask` record, and only them. Any context.
     pub(crate) fn set_mask(&self, mask: &CpuSet) {
         for lane in self.all_lanes() {

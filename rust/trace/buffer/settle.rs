@@ -23,6 +23,12 @@ impl Buffer {
         was
     }
 
+    /// Whether somebody has paused recording. It stands still, too, while rings are emptied or replaced; that does
+    /// not count. Any context.
+    pub(crate) fn is_paused(&self) -> bool {
+        self.paused.load(Relaxed) != 0
+    }
+
     /// Stops recording until the result is dropped; may be nested. Any context.
     pub(crate) fn pause(&self) -> Pause<'_> {
         self.paused.fetch_add(1, ordering::Full);
