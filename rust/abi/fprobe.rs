@@ -31,6 +31,11 @@ fn is_named(name: &[u8], filter: &[u8]) -> bool {
     }
 }
 
+/// Whether `filter` is the name of a symbol: it has no byte that means more in patterns, and is no path.
+fn is_name(filter: &[u8]) -> bool {
+    !is_path(filter) && !filter.iter().any(|byte| br"*?[\".contains(byte))
+}
+
 /// Calls `f` with the address of each traceable function whose name matches `filter` and not
 /// `notfilter`, once for each of its names; how many there were. `ENOENT` for none, and what `f`
 /// says.
@@ -41,14 +46,25 @@ fn matching(
 ) -> Result<usize> {
     let mut found = 0usize;
     let mut result = Ok(());
-    kallsyms::for_each_symbol(|name, addr| {
-        let wanted = is_named(name, filter) && !notfilter.is_some_and(|not| is_named(name, not));
-        if wanted && sites::lookup(addr).is_some() {
+    let mut take = |addr| {
+        if result.is_ok() && sites::lookup(addr).is_some() {
             found = found.saturating_add(1);
             result = f(addr);
         }
         result.is_err()
-    });
+    };
+    let left_out = |name: &[u8]| notfilter.is_some_and(|not| is_named(name, not));
+    if !is_name(filter) {
+        kallsyms::for_each_symbol(|name, addr| {
+            is_named(name, filter) && !left_out(name) && take(addr)
+        });
+    } else if !left_out(filter) {
+        // The kernel's own symbols are found by their names at once.
+        kallsyms::for_each_named(filter, |addr| {
+            take(addr);
+        });
+        kallsyms::for_each_of_modules(|name, addr| name == filter && take(addr));
+    }
     result.and(if found == 0 { Err(ENOENT) } else { Ok(found) })
 }
 

@@ -576,28 +576,40 @@ pub(crate) fn for_each_named<F: FnMut(usize)>(name: &[u8], mut f: F) {
     };
 }
 
+/// Has `F` see a symbol, and says whether it says true.
+///
+/// # Safety
+///
+/// `data` is an `F` that nobody else uses, `name` a string.
+unsafe extern "C" fn see<F: FnMut(&[u8], usize) -> bool>(
+    data: *mut c_void,
+    name: *const c_char,
+    addr: usize,
+) -> c_int {
+    // SAFETY: `data` is the address of an `F` that `kallsyms` was given, and nobody else uses it
+    // meanwhile; `name` is NUL-terminated.
+    let (f, name) = unsafe { (&mut *data.cast::<F>(), CStr::from_char_ptr(name)) };
+    c_int::from(f(name.to_bytes(), addr))
+}
+
 /// Calls `f` with name and address of every symbol, the kernel's and then the modules', until it
 /// says true. May sleep.
 pub(crate) fn for_each_symbol<F: FnMut(&[u8], usize) -> bool>(mut f: F) {
-    /// # Safety
-    ///
-    /// `data` is an `F` that nobody else uses, `name` a string.
-    unsafe extern "C" fn call<F: FnMut(&[u8], usize) -> bool>(
-        data: *mut c_void,
-        name: *const c_char,
-        addr: usize,
-    ) -> c_int {
-        // SAFETY: `data` is the address of an `F` that `kallsyms` was given, and nobody else uses
-        // it meanwhile; `name` is NUL-terminated.
-        let (f, name) = unsafe { (&mut *data.cast::<F>(), CStr::from_char_ptr(name)) };
-        c_int::from(f(name.to_bytes(), addr))
+    // SAFETY: the data is `f`, which outlives the calls.
+    if unsafe { bindings::kallsyms_on_each_symbol(Some(see::<F>), (&raw mut f).cast()) } == 0 {
+        for_each_of_modules(f);
     }
-    let data = (&raw mut f).cast();
-    // SAFETY: `data` is `f`, which outlives the calls; no module is named, so all are walked.
+}
+
+/// Calls `f` with name and address of every symbol of modules, until it says true. May sleep.
+pub(crate) fn for_each_of_modules<F: FnMut(&[u8], usize) -> bool>(mut f: F) {
+    // SAFETY: the data is `f`, which outlives the calls; no module is named, so all are walked.
     unsafe {
-        if bindings::kallsyms_on_each_symbol(Some(call::<F>), data) == 0 {
-            bindings::module_kallsyms_on_each_symbol(core::ptr::null(), Some(call::<F>), data);
-        }
+        bindings::module_kallsyms_on_each_symbol(
+            core::ptr::null(),
+            Some(see::<F>),
+            (&raw mut f).cast(),
+        );
     }
 }
 
