@@ -33,8 +33,11 @@ FILES = os.path.join(TRACING, "rv") if "--rv" in OPTIONS else TRACING
 # Upstream's test of mmiotrace says so itself.
 COMPLAINT = re.compile(r"(?<!testmmiotrace: )WARNING: |BUG: |Oops|Call Trace:|general protection|blocked for more|detected stall|rcu: INFO|"
                        "UBSAN|KASAN|KCSAN")
-# KCSAN finds races of Linux's own: a report is of ours if somebody of ours is in it.
+# KCSAN finds races of Linux's own: a report is of ours if somebody of ours is in it, above what an interrupt has interrupted.
 RACE = "BUG: KCSAN: "
+INTERRUPT = " asm_"
+# fork(2) copies the running task while it is traced, and gives the copy its own state of tracing after that.
+COPIED = "arch_dup_task_struct"
 OURS = re.compile(r"rtrace|trac|ring_buffer|probe")
 PLAN = re.compile(r"^1\.\.(\d+)$")
 RESULT = re.compile(r"^(ok|not ok) (\d+) *(.*?) *(?:# (SKIP|UNRESOLVED|XFAIL|error).*)?$")
@@ -73,8 +76,18 @@ class KernelLog:
 
 def is_foreign_race(lines):
     """Whether they begin with a report of a race between two others; its end is a line of `=`."""
-    report = itertools.takewhile(lambda line: not line.startswith("===="), lines)
-    return RACE in lines[0] and not any(OURS.search(line) for line in report)
+    if RACE not in lines[0]:
+        return False
+    report = list(itertools.takewhile(lambda line: not line.startswith("===="), lines))
+    if any(COPIED in line for line in report):
+        return True
+    interrupted = False
+    for line in report:
+        # Stacks are apart by an empty line.
+        interrupted = bool(line) and (interrupted or line.startswith(INTERRUPT))
+        if not interrupted and OURS.search(line):
+            return False
+    return True
 
 
 def title_of(case):
