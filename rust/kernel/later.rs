@@ -58,7 +58,7 @@ pub(crate) fn after_readers<T: Send + 'static>(what: T) -> Result<(), T> {
     // SAFETY: it is not moved from here on: `readers_are_out` pins it again.
     let later = KBox::into_raw(unsafe { Pin::into_inner_unchecked(later) });
     // SAFETY: the value stays until `readers_are_out` has it, and nobody else uses its head.
-    unsafe { bindings::call_rcu((*later).head.get(), Some(readers_are_out::<T>)) };
+    unsafe { bindings::call_rcu((&raw mut (*later).head).cast(), Some(readers_are_out::<T>)) };
     Ok(())
 }
 

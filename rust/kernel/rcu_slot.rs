@@ -208,8 +208,7 @@ impl<T> Retired<T> {
     fn take(&mut self) -> Option<Arc<T>> {
         // INVARIANT: null.
         let old = core::mem::replace(&mut self.0, ptr::null_mut());
-        // SAFETY: by the type invariant; all callers have waited since it was in a slot, so nobody
-        // looks at it.
+        // SAFETY: by the type invariant; the count is the caller's, who gives it up after a wait.
         (!old.is_null()).then(|| unsafe { Arc::from_raw(old) })
     }
 }

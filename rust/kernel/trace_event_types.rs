@@ -122,7 +122,8 @@ pub(crate) unsafe fn register(event: NonNull<bindings::trace_event>, is_call: bo
             // line.
             unsafe { (*event).type_ = id.into() };
             if slot.put(word, registration).is_some() {
-                // Where it fails, a lower one has become free meanwhile, or the next was taken.
+                // Where it fails, others have come or gone meanwhile. A free type may be passed over then,
+                // until a lower one is given back.
                 let _ = FREE_FROM.cmpxchg(seen, u32::from(id) + 1, Relaxed);
                 return Ok(id);
             }

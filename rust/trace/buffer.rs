@@ -308,8 +308,11 @@ impl Buffer {
         let now = self.all_lanes().map(self.bytes_of(&sizes)).map(kb).sum();
         match sizes.expanded {
             true => Size::Kb(now),
-            // More than there is memory for may have been asked for at boot, in bytes as much as there are numbers.
-            false => Size::Unexpanded(now, kb(sizes.full as u64) * self.all_lanes().count() as u64),
+            false => {
+                // More than there is memory for may have been asked for at boot.
+                let cpus = self.all_lanes().count() as u64;
+                Size::Unexpanded(now, kb(sizes.full as u64).saturating_mul(cpus))
+            }
         }
     }
 

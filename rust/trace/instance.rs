@@ -311,8 +311,9 @@ impl Instance {
     ///
     /// # Errors
     ///
-    /// `EINVAL` if there is no clock called `name`.
+    /// `EINVAL` if there is no clock called `name`; `EACCES` in a read-only copy of another instance.
     pub(crate) fn set_clock(&self, name: &[u8]) -> Result {
+        self.may_record()?;
         let row = clock::find(name)?;
         let _state = self.state.lock();
         // A snapshot between the two would swap rings with different clocks.

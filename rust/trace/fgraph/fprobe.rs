@@ -67,7 +67,7 @@ static TABLES: Tables = Tables {
 };
 
 /// In kernel data: the ops keeps its trampoline, and ends without waiting for the hits, which
-/// `Tables` does for the probes.
+/// `Side::end` does for the probes.
 static OPS: StaticOps = StaticOps::new();
 static USER: StaticUser = StaticUser::new(Symbols::ENTERED, Symbols::RETURNED);
 
@@ -217,13 +217,15 @@ impl Side {
         }
     }
 
-    /// Takes registration `id` out. Hits that have begun may still look at its probe.
+    /// Takes registration `id` out, whose probe nobody looks at any more afterwards. The lock is held
+    /// meanwhile: so what has stopped does not start again while a hit still walks past it.
     fn end(&mut self, kind: Kind, id: u64) {
         TABLES
             .of(kind)
             .with(|table| table.into_iter().for_each(|table| table.forget(id)));
         self.probes.retain(|r| r.id != id);
         self.shrink(kind);
+        wait_for_readers();
     }
 }
 
@@ -264,8 +266,6 @@ pub(crate) fn register(probe: Probe, find: impl FnOnce() -> Result<KVVec<usize>>
     )?;
     if let Err(error) = side.publish(kind).and_then(|()| side.trace(kind)) {
         side.end(kind, id);
-        drop(state);
-        wait_for_readers();
         return Err(error);
     }
     probe.mark(mark);
@@ -285,9 +285,6 @@ pub(crate) fn unregister(probe: Probe) -> Result {
         if let Some(id) = side.probes.iter().find(|r| r.probe == probe).map(|r| r.id) {
             probe.mark(core::ptr::null_mut());
             side.end(kind, id);
-            // Not under the lock: who loads a module waits for that.
-            drop(state);
-            wait_for_readers();
             return Ok(());
         }
     }
