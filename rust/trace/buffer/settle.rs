@@ -23,8 +23,8 @@ impl Buffer {
         was
     }
 
-    /// Whether somebody has paused recording. It stands still, too, while rings are emptied or replaced; that does
-    /// not count. Any context.
+    /// Whether somebody has paused recording. It stands still, too, while rings are emptied or replaced;
+    /// that does not count. Any context.
     pub(crate) fn is_paused(&self) -> bool {
         self.paused.load(Relaxed) != 0
     }
