@@ -73,9 +73,9 @@ impl Instance {
     /// # Errors
     ///
     /// `EACCES` in a read-only copy of another instance; `EINVAL` for an unknown name, and for a tracer
-    /// that cannot run in this kind of instance; `EBUSY` while a consuming reader is open (unless the tracer is current already), and for a
-    /// tracer that needs the snapshot while that has an owner; `ENOMEM`; and the errors of the
-    /// tracer's start.
+    /// that cannot run in this kind of instance; `EBUSY` while a consuming reader is open
+    /// (unless the tracer is current already), and for a tracer that needs the snapshot while that has
+    /// an owner; `ENOMEM`; and the errors of the tracer's start.
     pub(crate) fn set_tracer(self: &Arc<Self>, name: &[u8]) -> Result {
         let name = name.trim_ascii();
         let mut reason = None;
