@@ -648,7 +648,10 @@ pub(crate) fn for_each_in_modules(module: Option<&CStr>, name: &[u8], mut f: imp
 /// Writes an address to `to` as `%pS` prints it, as far as there is room for that and its end, and
 /// says how many bytes that was, its end included. With `to` empty it says how many it would be.
 /// Any context in which RCU watches.
+///
+/// Not inline: callers have the stack for its buffer only if they print symbols.
 #[cfg(CONFIG_PROBE_EVENTS)]
+#[inline(never)]
 pub(crate) fn symbol_text(addr: usize, to: &mut [u8]) -> usize {
     let mut buf = [0u8; NAME_LEN + MODULE_LEN + 192];
     // SAFETY: the buffer is longer than `KSYM_SYMBOL_LEN`, the most that the function writes.

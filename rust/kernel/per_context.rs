@@ -38,7 +38,16 @@ impl<T: Copy + Send> PerContext<T> {
     /// preemption off and must not sleep. None when all are in use.
     #[inline(always)]
     pub(crate) fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> Option<R> {
-        let _stay = PreemptOff::new();
+        self.with_held(&PreemptOff::new(), f)
+    }
+
+    /// As [`PerContext::with`], where preemption is off.
+    #[inline(always)]
+    pub(crate) fn with_held<R>(
+        &self,
+        _stay: &PreemptOff,
+        f: impl FnOnce(&mut T) -> R,
+    ) -> Option<R> {
         let mine = self.0.this();
         let level = mine.used.load(Relaxed);
         let piece = mine.pieces.get(level as usize)?;

@@ -5,11 +5,16 @@
 use super::{filter, EventId, HitTime, HotFile, Key, Limits, Needs, Registry, Sort, Trigger};
 use crate::core::format::Out;
 use crate::kernel::context::{with_preemption_off, PreemptOff};
+use crate::kernel::per_context::PerContext;
 use crate::trace::events::systems::Systems;
 use crate::trace::instance::Instance;
 use core::fmt;
 use kernel::prelude::*;
-use kernel::sync::Arc;
+use kernel::sync::{Arc, SetOnce};
+
+/// Counts the readers at work on a CPU. A reader that reads a program's memory may fault, and what it reads may be the
+/// entries of faults: so one runs a few times within itself, and then the hit is left out.
+static WITHIN: SetOnce<PerContext<()>> = SetOnce::new();
 
 /// Reads entries.
 pub(crate) trait Reader: Send + Sync {
@@ -42,8 +47,10 @@ impl Trigger for Made {
     }
 
     fn hit(&self, file: &HotFile, entry: Option<&[u8]>, _: &HitTime) {
-        if let Some(entry) = entry {
-            with_preemption_off(|stay| self.reader.read(file, entry, stay));
+        if let (Some(entry), Some(within)) = (entry, WITHIN.as_ref()) {
+            with_preemption_off(|stay| {
+                within.with_held(stay, |()| self.reader.read(file, entry, stay))
+            });
         }
     }
 
@@ -96,6 +103,9 @@ impl Registry {
             reader,
             limits: Limits { left: None, filter },
         };
+        if WITHIN.as_ref().is_none() {
+            WITHIN.populate(PerContext::new(())?);
+        }
         self.add_trigger(instance, of, Arc::new(made, GFP_KERNEL)?)
     }
 
