@@ -313,8 +313,13 @@ impl Instance {
     ///
     /// `EINVAL` if there is no clock called `name`; `EACCES` in a read-only copy of another instance.
     pub(crate) fn set_clock(&self, name: &[u8]) -> Result {
+        self.set_clock_row(clock::find(name)?)
+    }
+
+    /// [`Instance::set_clock`] with the row of the clock in their table. Task context, may sleep. `EACCES` in a read-only
+    /// copy of another instance.
+    pub(crate) fn set_clock_row(&self, row: usize) -> Result {
         self.may_record()?;
-        let row = clock::find(name)?;
         let _state = self.state.lock();
         // A snapshot between the two would swap rings with different clocks.
         let _rings = self.buffer.keep_rings();

@@ -165,6 +165,8 @@ pub(crate) struct HistTrigger {
     events: KVec<synthetic::Held>,
     /// `onmax($VAR)` or `onchange($VAR)` of the action `snapshot()`.
     snapshot: Option<KVec<u8>>,
+    /// The row of the clock that the instance is given with it, if it reads times.
+    clock: Option<usize>,
     /// Whether it was made for a field in an action. It goes with its last reader.
     is_implied: bool,
     paused: Atomic<bool>,
@@ -411,6 +413,14 @@ impl Trigger for HistTrigger {
     fn attach(&self, registry: &mut Registry, instance: &Arc<Instance>) -> Result {
         if self.snapshot.is_some() {
             instance.own_snapshot(Noted::new(self)?)?;
+        }
+        // Last, since it empties the buffer: a definition that is refused changes nothing.
+        if let Some(clock) = self.clock {
+            instance.set_clock_row(clock).inspect_err(|_| {
+                if self.snapshot.is_some() {
+                    let _ = instance.disown_snapshot();
+                }
+            })?;
         }
         if self.description.timestamps {
             if let Some(at) = registry.of(instance) {

@@ -227,9 +227,8 @@ impl Registry {
         plan.compile_actions(self, log)?;
         plan.check_snapshot()?;
         plan.check_others(log)?;
-        plan.set_clock(log)?;
-        let at = plan.at;
-        self.add_trigger(at.instance, at.event, plan.trigger()?)
+        let (at, clock) = (plan.at, plan.clock(log)?);
+        self.add_trigger(at.instance, at.event, plan.trigger(clock)?)
     }
 
     /// The lists of all instances.

@@ -15,6 +15,7 @@ use crate::core::event::hist::plain::Plain;
 use crate::core::event::hist::print;
 use crate::core::format::Out;
 use crate::kernel::text::Text;
+use crate::trace::buffer::clock;
 use crate::trace::events::dynamic::synthetic;
 use crate::trace::events::filter::Filter;
 use core::fmt::Write;
@@ -122,14 +123,14 @@ impl Plan<'_> {
         Ok(())
     }
 
-    /// Gives the instance the clock that the definition names, if it reads times. Task context, sleeps.
-    pub(super) fn set_clock(&self, log: &mut dyn Log) -> Result {
+    /// The row of the clock that the definition names, if it reads times. `EINVAL` if there is none.
+    pub(super) fn clock(&self, log: &mut dyn Log) -> Result<Option<usize>> {
         if !self.description.timestamps {
-            return Ok(());
+            return Ok(None);
         }
-        let clock = self.parsed.attributes.clock;
-        let set = self.at.instance.set_clock(clock);
-        set.inspect_err(|_| log.log(Reason::NoClock, clock))
+        let name = self.parsed.attributes.clock;
+        let clock = clock::find(name).inspect_err(|_| log.log(Reason::NoClock, name))?;
+        Ok(Some(clock))
     }
 
     /// Its table: that of its name, or a new one. Task context, may sleep. Errors as
@@ -149,7 +150,7 @@ impl Plan<'_> {
     ///
     /// Not inline, as [`Plan::compile_actions`].
     #[inline(never)]
-    pub(super) fn trigger(mut self) -> Result<Arc<HistTrigger>> {
+    pub(super) fn trigger(mut self, clock: Option<usize>) -> Result<Arc<HistTrigger>> {
         let tables = core::mem::replace(&mut self.tables, KVec::new());
         let histogram = self.table(tables)?;
         self.description.no_hitcount = histogram.printed.no_hitcount;
@@ -171,6 +172,7 @@ impl Plan<'_> {
             histogram,
             events: self.events,
             snapshot: snapshot(actions)?,
+            clock,
             is_implied: self.at.is_implied,
             paused: Atomic::new(attributes.pause),
             limits: Limits {
