@@ -26,7 +26,7 @@ use crate::kernel::text::Text;
 use crate::kernel::trace_event::{Call, HeldCall};
 use crate::trace::events::file::HotFile;
 use crate::trace::events::filter;
-use crate::trace::events::registry::{self, EventId, OnSwitch, Registry};
+use crate::trace::events::registry::{self, Event, EventId, OnSwitch, Registry};
 use crate::trace::events::trigger::entries::Reader;
 use crate::trace::instance::Instance;
 use core::fmt;
@@ -215,10 +215,11 @@ impl Machine for Fields<'_> {
     }
 
     fn field(&self, name: &[u8]) -> Option<Field> {
-        let field = self
-            .0
-            .fields()
-            .find(|field| field.name.to_bytes() == name)?;
+        // Of two of the same name the last one, as in filters and histograms.
+        let fields = self.0.fields();
+        let field = fields
+            .filter(|field| field.name.to_bytes() == name)
+            .last()?;
         let value = match (field.kind, field.size) {
             (FieldKind::DataLoc, _) => FieldValue::Elsewhere,
             (FieldKind::RelLoc, _) => FieldValue::Behind,
@@ -250,8 +251,13 @@ impl ProbeKind for Eprobes {
 
     fn define(definition: Definition<'_>, words: Words) -> Result {
         let registry = registry::lock()?;
-        let found = registry.find(definition.of_system, definition.of_event);
-        let found = found.filter(|event| !event.has(Call::IGNORE_ENABLE | Call::OF_PROBES));
+        // A probe's event may have the name of a synthetic one, which is meant then.
+        let is_meant = |event: &&Event| {
+            event.name().to_bytes() == definition.of_event
+                && event.system().to_bytes() == definition.of_system
+                && !event.has(Call::IGNORE_ENABLE | Call::OF_PROBES)
+        };
+        let found = registry.events().iter().find(is_meant);
         let found = found.and_then(|event| Some((event.id(), HeldCall::new(event.registered())?)));
         let Some((id, of)) = found else {
             return words.refuse(Reason::AttachedMissing, 1, ENODEV);

@@ -42,7 +42,7 @@ fn takes(field: &Parameter, node: &Node) -> bool {
         (Form::Text, Form::Text) if field.dynamic => true,
         (Form::Text, Form::Text) => field.ty == node.ty || field.size == size,
         // The address of a text, such as `const char *filename` of a system call.
-        (Form::Text, Form::Number) if field.dynamic => size == POINTER,
+        (Form::Text, Form::Number) => size == POINTER && (field.dynamic || field.size == size),
         (Form::Number, Form::Number) => {
             field.ty == node.ty || (field.size, field.signed) == (size, node.signed)
         }
