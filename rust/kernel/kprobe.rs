@@ -184,11 +184,7 @@ impl<H: Handler> Probe<H> {
         let raw = probe.raw.get();
         // SAFETY: the probe is new, and the name stays as long as it.
         unsafe {
-            // Kprobes want one of the two.
-            match (start, &probe.symbol) {
-                (None, Some(symbol)) => (*raw).kp.symbol_name = symbol.as_char_ptr(),
-                _ => probe.forget_address(),
-            }
+            probe.forget_address();
             (*raw).kp.offset = offset;
             match returns {
                 None => (*raw).kp.pre_handler = Some(hit::<H>),
@@ -210,23 +206,29 @@ impl<H: Handler> Probe<H> {
         self.raw.get()
     }
 
-    /// Registers it, enabled if `on`. Task context, sleeps.
+    /// Registers it, enabled if `on`. `start` is where its symbol is now, if the kernel does not know the symbol by its name.
+    /// Task context, sleeps.
     ///
     /// # Errors
     ///
     /// `EINVAL` for a place that cannot be probed, or if it is registered already; `EILSEQ` between
     /// two instructions, `ENOENT` without the symbol, `ENOMEM`.
-    pub(crate) fn register(&self, on: bool) -> Result {
+    pub(crate) fn register(&self, on: bool, start: Option<usize>) -> Result {
         let mut registered = self.registered.lock();
         if *registered {
             return Err(EINVAL);
         }
         let raw = self.raw();
-        self.reset_address(self.start);
+        let start = self.start.or(start);
+        self.reset_address(start);
+        // Kprobes want one of the two.
+        let looked_up = self.symbol.as_ref().filter(|_| start.is_none());
+        let name = looked_up.map_or(core::ptr::null(), |symbol| symbol.as_char_ptr());
         // SAFETY: by the invariant nobody else has the structure, which stays until `drop` has
-        // taken it away from the kernel.
+        // taken it away from the kernel. The name stays as long.
         let result = unsafe {
             let kprobe = &raw mut (*raw).kp;
+            (*kprobe).symbol_name = name;
             (*kprobe).flags = match on {
                 true => 0,
                 false => bindings::KPROBE_FLAG_DISABLED,

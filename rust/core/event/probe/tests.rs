@@ -245,6 +245,8 @@ fn syntax_errors_of_upstream() {
         ("p vfs_read @11:^unknown_type", BadType),
         ("p vfs_read @<a::B>::c:^unknown_type", BadType),
         ("p vfs_read @11:^:x32", BadType),
+        ("p vfs_read +0(@sym):^:u64", BadType),
+        ("p vfs_read @sym+4:^:8", BadType),
         ("p vfs_read $stack0:^:x32", BadType),
         ("p vfs_read $stack0:^string", BadString),
         ("p vfs_read @11:^b10@a/16", BadBitfield),

@@ -177,15 +177,23 @@ impl Spot {
                 offset,
                 start,
             } => {
-                let start = match (start, split_module(symbol)) {
-                    (Some(start), _) => *start,
-                    (None, (Some(_), path)) if is_path(path) => {
-                        kallsyms::address_of(known(symbol).ok()?.to_bytes())?
-                    }
-                    _ => kallsyms::address_of(symbol)?,
-                };
+                let start = start.or_else(|| self.start_of_path());
+                let start = start.or_else(|| kallsyms::address_of(symbol))?;
                 Some(start.wrapping_add(*offset as usize))
             }
+        }
+    }
+
+    /// Where a function of a module is that is named by its path: a load of the module may bring another mangled name.
+    fn start_of_path(&self) -> Option<usize> {
+        let Self::Symbol { symbol, .. } = self else {
+            return None;
+        };
+        match split_module(symbol) {
+            (Some(_), path) if is_path(path) => {
+                kallsyms::address_of(known(symbol).ok()?.to_bytes())
+            }
+            _ => None,
         }
     }
 }
@@ -269,7 +277,7 @@ impl Kprobe {
             return Err(EINVAL);
         }
         self.arguments().find_symbols()?;
-        self.probe.register(on)
+        self.probe.register(on, self.spot.start_of_path())
     }
 
     /// Whether the definition names a module that is not loaded.
@@ -636,7 +644,14 @@ fn enable_all() -> Result {
     let list = list::lock()?;
     let mut registry = registry::lock()?;
     for kprobe in list.of::<Defined<Kprobe>>() {
-        registry.enable(top, kprobe.id(), true)?;
+        // As in C, those behind one that fails are enabled all the same.
+        let _ = registry.enable(top, kprobe.id(), true).inspect_err(|e| {
+            pr_warn!(
+                "{} is not enabled: {}\n",
+                Bytes(kprobe.event().name()),
+                e.to_errno()
+            )
+        });
     }
     Ok(())
 }

@@ -98,20 +98,23 @@ fn split_at_type(body: &[u8], is_program: bool) -> Option<(&[u8], &[u8])> {
         let is_fetched = position(body, b':').is_none_or(|colon| *at < colon);
         is_fetched && !is_program && !body.starts_with(b"\\")
     });
-    let symbol = symbol.map(|at| at.wrapping_add(1)).filter(|&at| {
+    let begins = |at: usize| {
         let begins = |byte: &u8| matches!(byte, b'<' | b'_') || byte.is_ascii_alphabetic();
         body.get(at).is_some_and(begins)
-    });
+    };
+    let symbol = symbol.map(|at| at.wrapping_add(1)).filter(|&at| begins(at));
     let Some(mut from) = symbol else {
         return split_at_byte(body, b':');
     };
     loop {
         let at = from.wrapping_add(position(body.get(from..)?, b':')?);
         let behind = at.wrapping_add(1);
-        if body.get(behind) != Some(&b':') {
+        let next = behind.wrapping_add(1);
+        let is_inside = body.get(behind) == Some(&b':') && begins(next);
+        if !is_inside || body.get(from..at)?.contains(&b')') {
             return Some((body.get(..at)?, body.get(behind..)?));
         }
-        from = behind.wrapping_add(1);
+        from = next;
     }
 }
 /// `bWIDTH@OFFSET/SIZE`, of which the type has the size.
