@@ -31,9 +31,7 @@ impl Instance {
     pub(crate) fn set_tracer_option(&self, option: &TracerOption, on: bool) -> Result {
         let mut state = self.state.lock();
         let row = state.tracer.row();
-        state.set_flag(row, option, on)?;
-        drop(state);
-        self.tell_features(option, on)
+        self.set_flag_locked(&mut state, row, option, on)
     }
 
     /// Sets an option of the tracer in `row`, current or not. Task context, may sleep.
@@ -43,14 +41,24 @@ impl Instance {
     /// `EINVAL` when the tracer refuses or there is no such row; `ENOMEM`. The option then stays as
     /// before.
     pub(crate) fn set_flag_of(&self, row: usize, option: &TracerOption, on: bool) -> Result {
-        self.state.lock().set_flag(row, option, on)?;
-        self.tell_features(option, on)
+        self.set_flag_locked(&mut self.state.lock(), row, option, on)
     }
 
-    fn tell_features(&self, option: &TracerOption, on: bool) -> Result {
-        self.features
-            .iter()
-            .try_for_each(|feature| feature.tracer_option(self, option, on))
+    /// Sets it and tells the features, so that they do as the last one has set it.
+    fn set_flag_locked(
+        &self,
+        state: &mut State,
+        row: usize,
+        option: &TracerOption,
+        on: bool,
+    ) -> Result {
+        let was_on = state.flags_of(row) & option.bit != 0;
+        state.set_flag(row, option, on)?;
+        let mut features = self.features.iter();
+        let told = features.try_for_each(|feature| feature.tracer_option(self, option, on));
+        told.inspect_err(|_| {
+            let _ = state.set_flag(row, option, was_on);
+        })
     }
 
     /// Makes the current tracer read its options, pids and graph filters again. Task context, may

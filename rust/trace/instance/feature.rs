@@ -83,11 +83,11 @@ pub(crate) trait Feature: AsAny + Send + Sync {
     /// The tracer has ended, or could not start. The state mutex is held.
     fn tracer_ended(&self, _instance: &Instance) {}
 
-    /// An option of a tracer was set; the tracer need not be current.
+    /// An option of a tracer was set; the tracer need not be current. The state mutex is held.
     ///
     /// # Errors
     ///
-    /// The writer gets the error. The option keeps its new value.
+    /// The writer gets the error, and the option is as before.
     fn tracer_option(&self, _instance: &Instance, _option: &TracerOption, _on: bool) -> Result {
         Ok(())
     }
