@@ -10,7 +10,7 @@ use crate::core::format::{Error, Result};
 
 /// Parses a list of CPUs below `bits` into `mask`, which is cleared first.
 ///
-/// A newline ends the text. An empty list is valid and sets no bit.
+/// A newline behind a region without a pattern ends the text; elsewhere it separates. An empty list is valid and sets no bit.
 ///
 /// # Errors
 ///
@@ -20,13 +20,15 @@ use crate::core::format::{Error, Result};
 pub fn parse(text: &[u8], mask: &mut [u64], bits: usize) -> Result {
     mask.fill(0);
     let text = until_nul(text);
-    let line = text.split(|&c| c == b'\n').next().unwrap_or(&[]);
     let last = u32::try_from(bits.saturating_sub(1)).map_err(|_| Error::Range)?;
-    let mut rest = skip_separators(line);
+    let mut rest = skip_separators(text);
     while !rest.is_empty() {
         let (region, after) = Region::parse(rest, last)?;
         region.check(bits)?;
         region.set(mask)?;
+        if !region.has_pattern && after.starts_with(b"\n") {
+            break;
+        }
         rest = skip_separators(after);
     }
     Ok(())
@@ -69,6 +71,7 @@ struct Region {
     end: u32,
     used: u32,
     group: u32,
+    has_pattern: bool,
 }
 
 impl Region {
@@ -91,22 +94,25 @@ impl Region {
                 }
             }
         };
-        let (used, group, rest) = match rest {
+        let (pattern, rest) = match rest {
             [b':', rest @ ..] => {
                 let (used, rest) = number(rest, last)?;
                 let rest = rest.strip_prefix(b"/").ok_or(Error::Invalid)?;
                 let (group, rest) = number(rest, last)?;
-                (used, group, rest)
+                (Some((used, group)), rest)
             }
-            [] => (u32::MAX, u32::MAX, rest),
-            [c, ..] if is_separator(*c) => (u32::MAX, u32::MAX, rest),
+            [] => (None, rest),
+            [c, ..] if is_separator(*c) => (None, rest),
             _ => return Err(Error::Invalid),
         };
+        // Without a pattern all of one group. As in C that is invalid of the highest number there is.
+        let (used, group) = pattern.unwrap_or((end.wrapping_add(1), end.wrapping_add(1)));
         let region = Self {
             start,
             end,
             used,
             group,
+            has_pattern: pattern.is_some(),
         };
         Ok((region, rest))
     }
@@ -191,6 +197,16 @@ mod tests {
     }
 
     #[test]
+    fn newlines() {
+        assert_eq!(read("\n1\n", 8), Ok(Vec::from([1])));
+        assert_eq!(read("0,\n2\n", 8), Ok(Vec::from([0, 2])));
+        assert_eq!(read("0 \n2\n", 8), Ok(Vec::from([0, 2])));
+        assert_eq!(read("0-3:1/2\n5\n", 8), Ok(Vec::from([0, 2, 5])));
+        assert_eq!(read("0\n2\n", 8), Ok(Vec::from([0])));
+        assert_eq!(read("0,\nx", 8), Err(Error::Invalid));
+    }
+
+    #[test]
     fn written() {
         let show = |mask: [u64; 2], bits| {
             let mut memory = [0; 200];
@@ -209,8 +225,20 @@ mod tests {
     #[test]
     fn refused() {
         for text in [
-            "x", "-1", "1-", "1x", "3-2", "1:1/2", "0-3:1", "0-3:1/", "0-3:1/0", "0-3:3/2", "all1",
+            "x",
+            "-1",
+            "1-",
+            "1x",
+            "3-2",
+            "1:1/2",
+            "0-3:1",
+            "0-3:1/",
+            "0-3:1/0",
+            "0-3:3/2",
+            "all1",
             "0-3:0/1x",
+            "4294967295",
+            "0-4294967295",
         ] {
             assert_eq!(read(text, 8), Err(Error::Invalid), "{text:?}");
         }
