@@ -2,6 +2,7 @@
 
 //! Output: [`Out`], and [`LineBuf`], the memory in which one line is built.
 
+use core::cell::Cell;
 use core::fmt;
 
 /// A text sink that also takes raw bytes.
@@ -371,10 +372,18 @@ impl Out for HeldNewline<'_> {
     }
 
     fn written(&mut self, write: &dyn Fn(&mut [u8]) -> usize) -> fmt::Result {
-        // The longest text of a `trace_printk()`.
-        let mut text = [0; 1024];
-        let len = write(&mut text).min(text.len() - 1);
-        self.bytes(text.get(..len).unwrap_or(&[]))
+        if core::mem::take(&mut self.held) {
+            self.out.bytes(b"\n")?;
+        }
+        let held = Cell::new(false);
+        self.out.written(&|room| {
+            let len = write(room);
+            let ends = room.get(..len).is_some_and(|text| text.ends_with(b"\n"));
+            held.set(ends);
+            len.saturating_sub(usize::from(ends))
+        })?;
+        self.held = held.get();
+        Ok(())
     }
 }
 
@@ -382,6 +391,23 @@ impl Out for HeldNewline<'_> {
 mod tests {
     use super::*;
     use core::fmt::Write;
+
+    #[test]
+    fn a_newline_at_the_end_is_held() {
+        let long = |room: &mut [u8]| {
+            let text: std::vec::Vec<u8> = std::iter::repeat_n(b'x', 2000).chain([b'\n']).collect();
+            let len = text.len().min(room.len());
+            room[..len].copy_from_slice(&text[..len]);
+            text.len()
+        };
+        let mut memory = [0; 4096];
+        let mut line = LineBuf::new(&mut memory);
+        let mut held = HeldNewline::new(&mut line);
+        held.written(&long).unwrap();
+        held.bytes(b"y\n").unwrap();
+        let text = line.as_bytes();
+        assert_eq!((text.len(), &text[1999..]), (2002, b"x\ny".as_slice()));
+    }
 
     #[test]
     fn numbers_in_a_piece() {

@@ -301,10 +301,9 @@ impl Reading {
             ..self.cursor.record(cpu, &head, &self.record)
         };
         // As in C, not where older events were skipped.
-        let started = self.style.set.has(Flag::Annotate)
-            && self.cursor.source_mut().skipped(cpu) == 0
-            && first(&mut self.started, cpu)
-            && record.index > 1;
+        let is_whole = self.cursor.source_mut().skipped(cpu) == 0;
+        let started = self.started.as_mut().filter(|_| is_whole);
+        let started = started.and_then(|started| started.get_mut(cpu.as_u32() as usize));
         let mut text = LineBuf::new(&mut self.text);
         let mut ahead = Ahead {
             cursor: &mut self.cursor,
@@ -321,12 +320,4 @@ impl Reading {
         self.row = Some(self.row.map_or(0, |row| row.wrapping_add(1)));
         true
     }
-}
-
-/// Whether this is the first event of `cpu`. Marks the CPU as started.
-fn first(started: &mut Option<KVec<bool>>, cpu: CpuId) -> bool {
-    let slot = started
-        .as_mut()
-        .and_then(|started| started.get_mut(cpu.as_u32() as usize));
-    slot.is_some_and(|started| !core::mem::replace(started, true))
 }

@@ -242,7 +242,7 @@ impl Pipe {
             };
             let output = self.output.as_deref_mut();
             let mut line = LineBuf::new(&mut self.line);
-            if line::write(&mut line, &record, &self.style, output, &mut ahead, false).is_err() {
+            if line::write(&mut line, &record, &self.style, output, &mut ahead, None).is_err() {
                 line.close_too_big();
             }
             let (current, line) = (ahead.current, line.as_bytes());

@@ -239,7 +239,8 @@ impl<S: Source, R: Room> Neighbours for Ahead<'_, S, R> {
         self.leave_current();
         let next = self.next.take();
         if let Some(head) = next.or_else(|| self.cursor.source.copy(self.cpu, &mut [])) {
-            self.cursor.pass(self.cpu, &head);
+            // As in C, it has no number of its own.
+            self.cursor.source.pass(self.cpu, &head);
         }
     }
 

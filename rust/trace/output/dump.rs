@@ -241,7 +241,7 @@ fn record(cursor: &mut Cursor<Consume<'_>>, style: &Style, scratch: &mut Scratch
         return false;
     };
     let record = cursor.record(cpu, &head, scratch.record.bytes());
-    let left = print(&mut scratch.line, cursor, &record, Some(head), style, false);
+    let left = print(&mut scratch.line, cursor, &record, Some(head), style, None);
     if let Some(head) = left {
         cursor.pass(cpu, &head);
     }
@@ -256,7 +256,7 @@ pub(super) fn print<S: Source>(
     record: &Record<'_>,
     current: Option<Head>,
     style: &Style,
-    started: bool,
+    started: Option<&mut bool>,
 ) -> Option<Head> {
     let mut text = LineBuf::new(room);
     // A call is printed together with its return, so this is memory for the return.

@@ -79,8 +79,15 @@ fn record(cursor: &mut Cursor<Standing<'_>>, style: &Style, scratch: &mut Scratc
         index,
         ..cursor.record(cpu, &head, scratch.record.bytes())
     };
-    let started = cursor.source_mut().is_first(cpu) && index > 1;
-    dump::print(&mut scratch.line, cursor, &record, None, style, started);
+    let mut started = !cursor.source_mut().is_first(cpu);
+    dump::print(
+        &mut scratch.line,
+        cursor,
+        &record,
+        None,
+        style,
+        Some(&mut started),
+    );
     true
 }
 

@@ -86,8 +86,8 @@ impl Tasks for SavedNames {
     }
 }
 
-/// Prints `record` whole. `started` means that this is the first event of its CPU after events of
-/// other CPUs, in a reading that tracks this.
+/// Prints `record` whole. `started` is of a reading that tells where the part of a CPU begins: whether that was told of this CPU, or
+/// need not be. It is told before the first event that neither the tracer nor option `printk-msg-only` prints, but for the first of all.
 ///
 /// # Errors
 ///
@@ -98,7 +98,7 @@ pub(crate) fn write(
     style: &Style,
     tracer: Option<&mut (dyn TracerOutput + 'static)>,
     neighbours: &mut dyn Neighbours,
-    started: bool,
+    started: Option<&mut bool>,
 ) -> fmt::Result {
     let cpu = record.cpu.as_u32();
     if let Some(lost) = record.lost {
@@ -119,8 +119,11 @@ pub(crate) fn write(
     let plain = ![Flag::Bin, Flag::Hex, Flag::Raw]
         .iter()
         .any(|&form| style.set.has(form));
-    if started && plain && style.set.has(Flag::Annotate) {
-        write_started(out, cpu)?;
+    if plain && style.set.has(Flag::Annotate) {
+        let was_told = started.is_none_or(|started| core::mem::replace(started, true));
+        if !was_told && record.index > 1 {
+            write_started(out, cpu)?;
+        }
     }
     prefix(out, record, style, neighbours)?;
     #[cfg(CONFIG_FUNCTION_TRACER)]

@@ -78,7 +78,7 @@ impl Reader {
             store: &mut self.ahead,
         };
         let output = self.output.as_deref_mut();
-        if line::write(&mut text, &printed, &self.style, output, &mut ahead, false).is_err() {
+        if line::write(&mut text, &printed, &self.style, output, &mut ahead, None).is_err() {
             text.close_too_big();
         }
         let length = text.as_bytes().len();
