@@ -49,7 +49,7 @@ pub(crate) mod kprobes;
     CONFIG_OSNOISE_TRACER
 ))]
 pub(crate) mod kthread;
-#[cfg(CONFIG_FPROBE)]
+#[cfg(any(CONFIG_FPROBE, CONFIG_EVENT_TRACING))]
 pub(crate) mod later;
 pub(crate) mod mapped;
 #[cfg(CONFIG_FUNCTION_TRACER)]

@@ -10,7 +10,7 @@
 use super::context::PreemptOff;
 #[cfg(CONFIG_BRANCH_TRACER)]
 use super::context::{rcu_watches, IrqsOff};
-#[cfg(CONFIG_FPROBE)]
+#[cfg(any(CONFIG_FPROBE, CONFIG_EVENT_TRACING))]
 use super::later;
 use super::relaxed;
 use core::ptr;
@@ -178,7 +178,7 @@ impl<T> Retired<T> {
 
     /// Drops it in the background, once no reader has it. Without memory for that it waits here. Task
     /// context, may sleep.
-    #[cfg(CONFIG_FPROBE)]
+    #[cfg(any(CONFIG_FPROBE, CONFIG_EVENT_TRACING))]
     pub(crate) fn leave(mut self)
     where
         T: Send + Sync + 'static,

@@ -266,20 +266,22 @@ impl Registry {
             self.event(event).ok_or(ENODEV)?;
             let found = self.of_mut(instance).and_then(|at| at.file_mut(event));
             if let Some(file) = found {
-                drop(file.set_filter(None)?);
+                file.set_filter(None)?.leave();
             }
             return Ok(());
         }
         match Filter::new(self.event(event).ok_or(ENODEV)?, text) {
             Ok(filter) => {
                 let filter = Arc::new(filter, GFP_KERNEL)?;
-                drop(self.file_made(instance, event)?.set_filter(Some(filter))?);
+                self.file_made(instance, event)?
+                    .set_filter(Some(filter))?
+                    .leave();
                 Ok(())
             }
             Err(refused) => {
                 let refusal = Refusal::new(text, refused)?;
                 let file = self.file_made(instance, event)?;
-                drop(refusal.apply(file, instance, text)?);
+                refusal.apply(file, instance, text)?.leave();
                 Err(refused.errno.into())
             }
         }
