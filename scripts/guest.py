@@ -38,7 +38,7 @@ STAGE = os.path.join(ROOT, "scripts", "guest.d")
 TIMED_OUT, DIED, WARNED = 124, 125, 126
 LOGS_KEPT = 20
 # A mitigation that wants newer microcode says `WARNING: See https:...`.
-COMPLAINT = re.compile(r"WARNING: (?!See https:)|BUG: |BUG at |Oops|Call Trace:|Kernel panic|general protection fault|INFO: task .* blocked"
+COMPLAINT = re.compile(r"(?<!testmmiotrace: )WARNING: (?!See https:)|BUG: |BUG at |Oops|Call Trace:|Kernel panic|general protection fault|INFO: task .* blocked"
                        r"|possible recursive locking|inconsistent lock state|suspicious RCU usage|detected stall|"
                        r"UBSAN: |KASAN: |KCSAN: |kmemleak: (?!Kernel memory leak detector initialized|Automatic memory scanning)")
 

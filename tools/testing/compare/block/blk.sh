@@ -34,7 +34,8 @@ for option in verbose blk_classic latency-format raw hex fields nocontext-info; 
 	echo $option > trace_options
 	case $option in
 	raw | hex) grep -c 'type: 14' trace | sed 's/[0-9][0-9]*/SOME/' ;;
-	latency-format) lines | sed 's/ *[0-9]*us[ +!#*@$]:/T:/' ;;
+	# C says of each that interrupts were off (coming-from-c.md).
+	latency-format) lines | sed 's/ *[0-9]*us[ +!#*@$]:/T:/; s/\([0-9]\)d\(....T:\)/\1.\2/' ;;
 	*) lines ;;
 	esac
 	[ $option != nocontext-info ] && echo no$option > trace_options || echo context-info > trace_options

@@ -6,6 +6,9 @@ for entry in rw map; do
 	echo "== format of mmiotrace_$entry =="
 	cat events/ftrace/mmiotrace_$entry/format
 done
+# C has no memory for the module's marks before a module that uses trace_printk() has come.
+modprobe trace-printk
+rmmod trace-printk
 echo mmiotrace > current_tracer
 timeout 20 cat trace_pipe > /tmp/lines &
 modprobe testmmiotrace mmio_address=0xd0000000
