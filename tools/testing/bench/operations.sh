@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # operations.sh PROGRAM: in a guest with ICOUNT=1, print a line `operation instructions` for each control operation and for
-# each kind of line that is read. Twice where the first time may still allocate: the second one counts.
+# each kind of line that is read. Of what is measured more than once the least counts: the first time may still allocate,
+# and an operation that waits for a grace period waits three times as long where it comes at a bad moment.
 program=$1
 getppid=${program%/*}/getppid
 set -e
@@ -12,7 +13,13 @@ one='*_sys_getppid'
 count() {
 	name=$1
 	shift
-	"$program" "$@" > /tmp/figure && echo "$name $(cat /tmp/figure)"
+	"$program" "$@" > /tmp/figure && echo "$name $(cat /tmp/figure)" >> /tmp/figures
+}
+
+three_times() {
+	"$@"
+	"$@"
+	"$@"
 }
 
 tracer() { # name, tracer: switching it on and off
@@ -25,22 +32,29 @@ tracer() { # name, tracer: switching it on and off
 tracer function_all function
 tracer graph_all function_graph
 echo "$one" > set_ftrace_filter
-"$program" write current_tracer function > /dev/null
-"$program" write current_tracer nop > /dev/null
-tracer function_one function
-tracer graph_one function_graph
+three_times tracer function_one function
+three_times tracer graph_one function_graph
 echo > set_ftrace_filter
 "$program" write buffer_size_kb 4096 > /dev/null
-count size_down write buffer_size_kb 1408
-count size_up write buffer_size_kb 4096
-count size_back write buffer_size_kb 1408
-mkdir instances/before
-rmdir instances/before
-count instance_made mkdir instances/one
-count instance_removed rmdir instances/one
-count filter_add write set_ftrace_filter vfs_read
-count filter_glob write set_ftrace_filter 'vfs_*'
-count filter_cleared write set_ftrace_filter ''
+sizes() {
+	count size_down write buffer_size_kb 1408
+	count size_up write buffer_size_kb 4096
+	count size_back write buffer_size_kb 1408
+	"$program" write buffer_size_kb 4096 > /dev/null
+}
+three_times sizes
+"$program" write buffer_size_kb 1408 > /dev/null
+instance() {
+	count instance_made mkdir instances/one
+	count instance_removed rmdir instances/one
+}
+three_times instance
+filter() {
+	count filter_add write set_ftrace_filter vfs_read
+	count filter_glob write set_ftrace_filter 'vfs_*'
+	count filter_cleared write set_ftrace_filter ''
+}
+three_times filter
 
 # What is read: the calls of everything that a program does.
 record() {
@@ -79,10 +93,11 @@ echo nop > current_tracer
 echo > set_ftrace_filter
 
 # Last: these leave names and records behind, which make a line and a page dearer to read.
-"$program" write events/enable 1 > /dev/null
-"$program" write events/enable 0 > /dev/null
-count events_on write events/enable 1
-count events_off write events/enable 0
+events() {
+	count events_on write events/enable 1
+	count events_off write events/enable 0
+}
+three_times events
 
 # A thousand kprobe events, each of another function; those whose name is not unique, or that cannot be probed, are left out.
 if [ -e kprobe_events ]; then
@@ -95,3 +110,5 @@ if [ -e kprobe_events ]; then
 	count probes_made copy kprobe_events /tmp/probes
 	count probes_removed truncate kprobe_events
 fi
+
+sort -k1,1 -k2,2n /tmp/figures | sort -s -u -k1,1
