@@ -12,7 +12,7 @@ use crate::kernel::context::PreemptOff;
 use crate::kernel::hotplug;
 use crate::kernel::relaxed;
 use kernel::cpu::CpuId;
-use kernel::sync::atomic::{ordering, Relaxed};
+use kernel::sync::atomic::{ordering, Atomic, Relaxed};
 use kernel::sync::barrier::smp_mb;
 
 impl Buffer {
@@ -31,16 +31,12 @@ impl Buffer {
 
     /// Stops recording until the result is dropped; may be nested. Any context.
     pub(crate) fn pause(&self) -> Pause<'_> {
-        self.paused.fetch_add(1, ordering::Full);
-        self.settle_all();
-        Pause(self)
+        Pause::new(self, &self.paused)
     }
 
     /// Stops recording until the result is dropped, for who empties or replaces rings. Any context.
-    pub(super) fn keep_quiet(&self) -> Quiet<'_> {
-        self.quiet.fetch_add(1, ordering::Full);
-        self.settle_all();
-        Quiet(self)
+    pub(super) fn keep_quiet(&self) -> Pause<'_> {
+        Pause::new(self, &self.quiet)
     }
 
     /// [`Buffer::pause`] without a guard; undone by [`Buffer::resume_recording`].
@@ -50,7 +46,10 @@ impl Buffer {
 
     /// Undoes one [`Buffer::pause_recording`], which nobody else undoes.
     pub(crate) fn resume_recording(&self) {
-        drop(Pause(self));
+        drop(Pause {
+            buffer: self,
+            count: &self.paused,
+        });
     }
 
     /// Sets whether full rings lose their oldest events (true) or take no more. Any context.
@@ -179,24 +178,25 @@ impl Buffer {
     }
 }
 
-/// Recording stands still; see [`Buffer::pause`].
+/// Recording stands still; see [`Buffer::pause`] and [`Buffer::keep_quiet`].
 #[must_use = "recording goes on when this is dropped"]
-pub(crate) struct Pause<'a>(&'a Buffer);
+pub(crate) struct Pause<'a> {
+    buffer: &'a Buffer,
+    /// Of `buffer`: recording stands still while it is not 0. This one is counted in it.
+    count: &'a Atomic<u32>,
+}
 
-impl Drop for Pause<'_> {
-    fn drop(&mut self) {
-        self.0.paused.fetch_sub(1, ordering::Full);
-        self.0.settle_all();
+impl<'a> Pause<'a> {
+    fn new(buffer: &'a Buffer, count: &'a Atomic<u32>) -> Self {
+        count.fetch_add(1, ordering::Full);
+        buffer.settle_all();
+        Self { buffer, count }
     }
 }
 
-/// Recording stands still; see [`Buffer::keep_quiet`].
-#[must_use = "recording goes on when this is dropped"]
-pub(super) struct Quiet<'a>(&'a Buffer);
-
-impl Drop for Quiet<'_> {
+impl Drop for Pause<'_> {
     fn drop(&mut self) {
-        self.0.quiet.fetch_sub(1, ordering::Full);
-        self.0.settle_all();
+        self.count.fetch_sub(1, ordering::Full);
+        self.buffer.settle_all();
     }
 }
