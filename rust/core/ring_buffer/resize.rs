@@ -179,15 +179,6 @@ impl<'a> Resize<'a> {
             if oldest.before(self.first) {
                 let gone = old.sub_buffer(old.slot(slot).load().id());
                 self.count_overrun(gone, oldest);
-                let begun = reader.state.events_read != 0 || reader.state.cursor.offset != 0;
-                if !begun {
-                    // The newest events stay, so the reader's sub-buffer is dropped, too, unless
-                    // the reader has begun to read it.
-                    let sealed = mine.sealed();
-                    new.commit.overrun.add(sealed.events());
-                    new.commit.overrun_bytes.add(new.bytes_of(sealed));
-                    mine.sealed.set(Position::new(0, 0, 0).0);
-                }
             }
         }
         self.set_positions(commit, if is_readers { 0 } else { self.count });

@@ -295,6 +295,31 @@ fn emptying_leaves_the_reader_its_sub_buffer() {
 }
 
 #[test]
+fn what_a_reader_has_seen_is_there_after_shrinking() {
+    let mut memory = Memory::new(6, 128);
+    let clock = Clock::default();
+    for i in 0..100 {
+        assert!(write(&memory, &clock, i));
+    }
+    let oldest = value(memory.reader().peek().unwrap().payload);
+    memory.resize(2, |_| {});
+    let stats = memory.buffer().stats();
+    assert_eq!(stats.entries + stats.overrun, 100);
+    let mut reader = memory.reader();
+    assert_eq!(value(reader.consume().unwrap().payload), oldest);
+    let mut next = oldest + 1;
+    let mut lost = 0;
+    while let Some(event) = reader.consume() {
+        lost += event.lost;
+        assert_eq!(value(event.payload), next + event.lost);
+        next += event.lost + 1;
+    }
+    assert_eq!(next, 100);
+    assert!(lost > 0);
+    assert_eq!(stats.entries, 100 - oldest - lost);
+}
+
+#[test]
 fn a_limited_iterator_ends_where_it_began_whatever_is_written() {
     let memory = Memory::new(4, 128);
     let clock = Clock::default();
