@@ -176,9 +176,9 @@ impl ReaderGuard<'_> {
                     *known = place as u32;
                 }
             }
+            shown.update(ring, reader.shown_page());
         }
         shown.users = shown.users.saturating_add(1);
-        shown.update(ring, reader.shown_page());
         *first = shown.meta.address();
         for (id, place) in shown.places.iter().enumerate() {
             let memory = ring
