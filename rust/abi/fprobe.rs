@@ -184,15 +184,19 @@ pub(crate) unsafe extern "C" fn unregister_fprobe(fp: *mut bindings::fprobe) -> 
     )
 }
 
-/// [`unregister_fprobe`]; the same, though its callers do not rely on the wait.
+/// [`unregister_fprobe`] without the wait.
 ///
 /// # Safety
 ///
 /// As there.
 #[export]
 pub(crate) unsafe extern "C" fn unregister_fprobe_async(fp: *mut bindings::fprobe) -> c_int {
-    // SAFETY: the probe is null or there, as it is asked for there.
-    unsafe { unregister_fprobe(fp) }
+    // SAFETY: the probe is null, or there as long as it is registered.
+    errno(
+        unsafe { Probe::from_raw(fp) }
+            .ok_or(EINVAL)
+            .and_then(fprobe::unregister_async),
+    )
 }
 
 /// Any context.

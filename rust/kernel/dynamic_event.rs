@@ -386,7 +386,8 @@ impl<T: CFunctions> DynamicEvent<T> {
         Some((first, OtherFiles(files)))
     }
 
-    /// Changes the files, and enables the probes if there are any. Sleeps.
+    /// Changes the files, and enables the probes if there are any. A hit that runs meanwhile may still
+    /// be given to those that were there before. Sleeps.
     fn set_files(&self, files: KVec<FilePtr<T>>) -> Result {
         let files = match files.first() {
             None => None,
@@ -401,11 +402,12 @@ impl<T: CFunctions> DynamicEvent<T> {
             // No file gets hits any more, even if the probes cannot be disabled.
             let _ = self.ops.enable(false);
         }
-        drop(self.files.exchange(files));
+        self.files.exchange(files).leave();
         if !was && is {
-            return self.ops.enable(true).inspect_err(|_| {
-                drop(self.files.exchange(before));
-            });
+            return self
+                .ops
+                .enable(true)
+                .inspect_err(|_| self.files.exchange(before).leave());
         }
         Ok(())
     }
@@ -434,7 +436,8 @@ impl<T: CFunctions> DynamicEvent<T> {
     }
 
     /// Undoes [`DynamicEvent::add_file`]. Without memory for the files that stay, they get no hits
-    /// any more, either: `file` may be freed after this, whatever it returns.
+    /// any more, either: `file` may be freed once readers were waited for after this, whatever it
+    /// returns.
     pub(crate) fn remove_file(&self, file: &File<T>) -> Result {
         let left = self.files_without(file);
         match left.and_then(|files| self.set_files(files)) {

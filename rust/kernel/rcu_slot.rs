@@ -33,6 +33,29 @@ pub(crate) fn wait_for_readers() {
     }
 }
 
+/// What ran at a moment with interrupts or preemption off, in code that can be traced.
+#[cfg(CONFIG_FPROBE)]
+pub(crate) struct Readers(usize);
+
+#[cfg(CONFIG_FPROBE)]
+impl Readers {
+    /// Those that run now. Task context.
+    pub(crate) fn now() -> Self {
+        // SAFETY: it only looks at a count.
+        Self(unsafe { kernel::bindings::get_state_synchronize_rcu() })
+    }
+
+    /// Waits for them, if they are not out yet: as [`wait_for_readers`]. Task context, sleeps.
+    pub(crate) fn wait(self) {
+        // SAFETY: task context, where sleeping is allowed.
+        unsafe {
+            kernel::bindings::cond_synchronize_rcu(self.0);
+            #[cfg(CONFIG_TASKS_RUDE_RCU)]
+            kernel::bindings::synchronize_rcu_tasks_rude();
+        }
+    }
+}
+
 /// Waits for what runs now with interrupts or preemption off where RCU watches, for as short as
 /// possible: other CPUs get an interrupt for it. Task context, sleeps.
 pub(crate) fn wait_expedited() {

@@ -9,11 +9,11 @@ pub(crate) use super::regs::Regs;
 use core::ptr::{null_mut, NonNull};
 use kernel::bindings;
 use kernel::error::{from_err_ptr, to_result};
-use kernel::new_mutex;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
-use kernel::sync::{Arc, Mutex};
+use kernel::sync::{Arc, Mutex, SpinLock};
 use kernel::types::Opaque;
+use kernel::{new_mutex, new_spinlock};
 
 /// A file, by its path when it was looked for. It stays, whatever is done with its name.
 ///
@@ -98,8 +98,8 @@ pub(crate) struct Place {
 ///
 /// # Invariants
 ///
-/// While `registered` is not null the kernel has the address of `raw`, which is a consumer there;
-/// else nobody but this has it.
+/// While `state` is not [`State::Out`] the kernel may have the address of `raw`, which is a consumer
+/// there; else nobody but this has it.
 #[repr(C)]
 #[pin_data(PinnedDrop)]
 pub(crate) struct Uprobe<H: Handler> {
@@ -107,15 +107,23 @@ pub(crate) struct Uprobe<H: Handler> {
     place: Place,
     is_return: bool,
     #[pin]
-    registered: Mutex<Registered>,
+    state: Mutex<State>,
     handler: H,
 }
 
-/// Null, or the probe that a consumer is of.
-struct Registered(*mut bindings::uprobe);
+/// Whether a consumer is registered.
+#[derive(Clone, Copy)]
+enum State {
+    /// It is not.
+    Out,
+    /// It is one of this probe.
+    In(NonNull<bindings::uprobe>),
+    /// Not any more, but hits may be under way.
+    Leaving,
+}
 
 // SAFETY: any task may use the probe as long as the consumer is registered.
-unsafe impl Send for Registered {}
+unsafe impl Send for State {}
 
 // SAFETY: the C structure is changed under the mutex; the handler may be sent.
 unsafe impl<H: Handler> Send for Uprobe<H> {}
@@ -131,7 +139,7 @@ impl<H: Handler> Uprobe<H> {
                 raw: Opaque::zeroed(),
                 place,
                 is_return,
-                registered <- new_mutex!(Registered(null_mut())),
+                state <- new_mutex!(State::Out),
                 handler,
             }? Error),
             GFP_KERNEL,
@@ -146,10 +154,10 @@ impl<H: Handler> Uprobe<H> {
     /// `EINVAL` for a place behind the file's end, or if it is registered already; `EIO` for a file
     /// that cannot be read so, `ENOTSUPP` for an instruction that cannot be probed, `ENOMEM`.
     pub(crate) fn register(&self) -> Result {
-        let mut registered = self.registered.lock();
-        if !registered.0.is_null() {
+        let mut state = self.state.lock();
+        let State::Out = *state else {
             return Err(EINVAL);
-        }
+        };
         let raw = self.raw.get();
         let Place {
             file,
@@ -171,35 +179,51 @@ impl<H: Handler> Uprobe<H> {
             bindings::uprobe_register(file.inode(), *offset as i64, *counter as i64, raw)
         };
         // INVARIANT: as the kernel said.
-        registered.0 = from_err_ptr(probe)?;
+        *state = State::In(NonNull::new(from_err_ptr(probe)?).ok_or(EINVAL)?);
         Ok(())
     }
 
     /// Unregisters it, and waits for hits under way. Task context, sleeps.
     pub(crate) fn unregister(&self) {
-        let mut registered = self.registered.lock();
-        if registered.0.is_null() {
+        Self::unregister_all(|| core::iter::once(self));
+    }
+
+    /// [`Uprobe::unregister`] of all of these, with one wait. Both times `probes` gives the same.
+    pub(crate) fn unregister_all<'a, I: Iterator<Item = &'a Self>>(probes: impl Fn() -> I) {
+        let mut are_out = true;
+        for probe in probes() {
+            let mut state = probe.state.lock();
+            if let State::In(registered) = *state {
+                // SAFETY: by the invariant it is registered.
+                unsafe { bindings::uprobe_unregister_nosync(registered.as_ptr(), probe.raw.get()) };
+                *state = State::Leaving;
+            }
+            are_out &= matches!(*state, State::Out);
+        }
+        if are_out {
             return;
         }
-        // SAFETY: by the invariant it is registered.
-        unsafe {
-            bindings::uprobe_unregister_nosync(registered.0, self.raw.get());
-            bindings::uprobe_unregister_sync();
+        // SAFETY: task context, where sleeping is allowed.
+        unsafe { bindings::uprobe_unregister_sync() };
+        for probe in probes() {
+            let mut state = probe.state.lock();
+            if let State::Leaving = *state {
+                // INVARIANT: it was left before the wait, so nobody has it any more.
+                *state = State::Out;
+            }
         }
-        // INVARIANT: nobody has it any more.
-        registered.0 = null_mut();
     }
 
     /// Gives the breakpoint to programs that are wanted now, or takes it from those that are not.
     /// Does nothing if the probe is not registered. Task context, sleeps. Errors as
     /// [`Uprobe::register`].
     pub(crate) fn apply(&self, add: bool) -> Result {
-        let registered = self.registered.lock();
-        if registered.0.is_null() {
+        let state = self.state.lock();
+        let State::In(registered) = *state else {
             return Ok(());
-        }
+        };
         // SAFETY: by the invariant it is registered.
-        to_result(unsafe { bindings::uprobe_apply(registered.0, self.raw.get(), add) })
+        to_result(unsafe { bindings::uprobe_apply(registered.as_ptr(), self.raw.get(), add) })
     }
 
     /// Where it is.
@@ -290,14 +314,15 @@ unsafe extern "C" fn wants<H: Handler>(
 pub(crate) struct Targets {
     /// The number of perf's events that want those of all.
     all: Atomic<usize>,
+    /// A spinlock, as each hit asks.
     #[pin]
-    of_tasks: Mutex<KVec<Target>>,
+    of_tasks: SpinLock<KVec<Target>>,
 }
 
 /// One of perf's events that is for a task.
 struct Target(NonNull<bindings::perf_event>);
 
-// SAFETY: only its address and its task are looked at, under the mutex.
+// SAFETY: only its address and its task are looked at, under the lock.
 unsafe impl Send for Target {}
 
 impl Target {
@@ -319,11 +344,11 @@ impl Targets {
         // INVARIANT: the list is empty.
         pin_init!(Self {
             all: Atomic::new(0),
-            of_tasks <- new_mutex!(KVec::new()),
+            of_tasks <- new_spinlock!(KVec::new()),
         })
     }
 
-    /// Whether hits of a program are wanted. Task context, may sleep.
+    /// Whether hits of a program are wanted. Task context.
     pub(crate) fn has(&self, program: &Program) -> bool {
         if self.all.load(Relaxed) != 0 {
             return true;
@@ -346,7 +371,22 @@ impl Targets {
                 let before = self.all.fetch_add(1, Relaxed);
                 return Ok(before == 0);
             }
+            // Memory is taken and freed without the lock; the events lock keeps the number as it is.
+            let mut larger = KVec::new();
+            let (length, room) = {
+                let of_tasks = self.of_tasks.lock();
+                (of_tasks.len(), of_tasks.capacity())
+            };
+            if length == room {
+                larger.reserve(2 * length + 1, GFP_KERNEL)?;
+            }
             let mut of_tasks = self.of_tasks.lock();
+            if length == room {
+                for target in of_tasks.drain_all() {
+                    larger.push_within_capacity(target).map_err(|_| ENOMEM)?;
+                }
+                core::mem::swap(&mut *of_tasks, &mut larger);
+            }
             // A copy for a child has the breakpoints of its parent's memory, and an `exec` maps the
             // files anew.
             let covered = self.all.load(Relaxed) != 0
@@ -354,7 +394,9 @@ impl Targets {
                 || (*raw).attr.enable_on_exec() != 0
                 || of_tasks.iter().any(|target| target.is_of((*task).mm));
             // INVARIANT: `event` stays until it is removed.
-            of_tasks.push(Target(event), GFP_KERNEL)?;
+            let added = of_tasks.push_within_capacity(Target(event));
+            drop(of_tasks);
+            added.map_err(|_| ENOMEM)?;
             Ok(!covered)
         }
     }

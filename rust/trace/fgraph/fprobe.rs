@@ -25,7 +25,7 @@ mod table;
 
 use super::user::{self, StaticUser};
 use super::EntryPath;
-use crate::kernel::rcu_slot::{wait_for_readers, RcuSlot};
+use crate::kernel::rcu_slot::{wait_for_readers, RcuSlot, Readers};
 use crate::trace::fgraph as graph;
 use crate::trace::ftrace::hash::SiteSet;
 use crate::trace::ftrace::ops::{self, FilterKind, Func, OpsRef, Shared, StaticOps};
@@ -67,7 +67,7 @@ static TABLES: Tables = Tables {
 };
 
 /// In kernel data: the ops keeps its trampoline, and ends without waiting for the hits, which
-/// `Side::end` does for the probes.
+/// `Side::stopped` is for.
 static OPS: StaticOps = StaticOps::new();
 static USER: StaticUser = StaticUser::new(Symbols::ENTERED, Symbols::RETURNED);
 
@@ -129,6 +129,8 @@ pub(crate) struct Side {
     probes: KVVec<Registered>,
     /// Whether it is started. So while there are sites.
     on: bool,
+    /// Whose hits may still walk past what has stopped. It does not start again before they are out.
+    stopped: Option<Readers>,
 }
 
 /// What `FPROBES` protects, besides [`OPS`] and [`USER`].
@@ -164,6 +166,7 @@ impl Side {
         Self {
             probes: KVVec::new(),
             on: false,
+            stopped: None,
         }
     }
 
@@ -188,8 +191,12 @@ impl Side {
             if self.on {
                 kind.stop()?;
                 self.on = false;
+                self.stopped = Some(Readers::now());
             }
             return Ok(());
+        }
+        if let Some(readers) = self.stopped.take() {
+            readers.wait();
         }
         ops::change_set(
             &mut ops::FTRACE.lock(),
@@ -217,15 +224,13 @@ impl Side {
         }
     }
 
-    /// Takes registration `id` out, whose probe nobody looks at any more afterwards. The lock is held
-    /// meanwhile: so what has stopped does not start again while a hit still walks past it.
+    /// Takes registration `id` out. Nobody looks at its probe any more once readers were waited for.
     fn end(&mut self, kind: Kind, id: u64) {
         TABLES
             .of(kind)
             .with(|table| table.into_iter().for_each(|table| table.forget(id)));
         self.probes.retain(|r| r.id != id);
         self.shrink(kind);
-        wait_for_readers();
     }
 }
 
@@ -266,19 +271,21 @@ pub(crate) fn register(probe: Probe, find: impl FnOnce() -> Result<KVVec<usize>>
     )?;
     if let Err(error) = side.publish(kind).and_then(|()| side.trace(kind)) {
         side.end(kind, id);
+        drop(state);
+        wait_for_readers();
         return Err(error);
     }
     probe.mark(mark);
     Ok(())
 }
 
-/// Ends a registration; none of its functions is called any more when this returns. Task context,
-/// sleeps.
+/// Ends a registration; none of its functions is called any more once readers were waited for. Task
+/// context, sleeps.
 ///
 /// # Errors
 ///
 /// `EINVAL` when it is not registered.
-pub(crate) fn unregister(probe: Probe) -> Result {
+pub(crate) fn unregister_async(probe: Probe) -> Result {
     let mut state = FPROBES.lock();
     for kind in [Kind::Entry, Kind::Return] {
         let side = state.side(kind);
@@ -289,6 +296,13 @@ pub(crate) fn unregister(probe: Probe) -> Result {
         }
     }
     Err(EINVAL)
+}
+
+/// [`unregister_async`]; none of its functions is called any more when this returns.
+pub(crate) fn unregister(probe: Probe) -> Result {
+    unregister_async(probe)?;
+    wait_for_readers();
+    Ok(())
 }
 
 /// The sites in `text` are gone: probes lose them. Task context, sleeps.

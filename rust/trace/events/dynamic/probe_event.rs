@@ -54,6 +54,13 @@ pub(super) trait Probed: Send + Sync + Sized + 'static {
     /// Enables or disables it. Task context, sleeps. The caller holds the events lock.
     fn enable(&self, on: bool) -> Result;
 
+    /// Disables all of these, whatever one of them says; the first error is returned. As
+    /// [`Probed::enable`].
+    fn disable_all(probes: &[Arc<Self>]) -> Result {
+        let disabled = probes.iter().map(|probe| probe.enable(false));
+        disabled.fold(Ok(()), |first, this| first.and(this))
+    }
+
     /// Whether it is in programs.
     const IS_OF_PROGRAMS: bool = false;
 
@@ -188,17 +195,12 @@ struct SharedOps<P>(Arc<Shared<P>>);
 impl<P: Probed> Ops for SharedOps<P> {
     fn enable(&self, on: bool) -> Result {
         let probes = self.0.probes.lock();
-        let disable_all = || {
-            let disabled = probes.iter().map(|probe| probe.enable(false));
-            // Each is disabled, whatever another says.
-            disabled.fold(Ok(()), |first, this| first.and(this))
-        };
         if !on {
-            return disable_all();
+            return P::disable_all(&probes);
         }
         let enabled = probes.iter().try_for_each(|probe| probe.enable(true));
         enabled.inspect_err(|_| {
-            let _ = disable_all();
+            let _ = P::disable_all(&probes);
         })
     }
 

@@ -278,6 +278,12 @@ impl Probed for Uprobe {
         }
     }
 
+    /// Hits under way are waited for once, not for each of them.
+    fn disable_all(probes: &[Arc<Self>]) -> Result {
+        Probe::unregister_all(|| probes.iter().map(|uprobe| &*uprobe.probe));
+        Ok(())
+    }
+
     fn apply(&self, more: bool) -> Result {
         self.probe.apply(more)
     }

@@ -345,11 +345,11 @@ def mapping():
         mark(fill, LONG)
     fcntl.ioctl(fd, GET_READER)
     check("overruns are counted", meta(first)["overrun"] > 0)
-    lost_before = meta(first)["lost"]
-    Map(fd, PAGE).close()
-    check("another mapping leaves what was lost there", meta(first)["lost"] == lost_before > 0)
     # Who only looks at the buffer leaves the page where it is, also where all of it was read: writers must not get it.
     fcntl.ioctl(fd, GET_READER)
+    lost_before = meta(first)["lost"]
+    Map(fd, PAGE).close()
+    check(f"another mapping leaves what was lost there: {lost_before}", meta(first)["lost"] == lost_before > 0)
     at = (meta(first)["id"] + 1) * PAGE
     page = whole[at:at + PAGE]
     get("per_cpu/cpu0/stats")
