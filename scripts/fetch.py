@@ -169,14 +169,19 @@ def rust_library(tools):
         if os.path.exists(os.path.join(target, "library", "core", "src", "lib.rs")):
             return
         need_space(CACHE, 1, "fetching Rust's library source")
-        apt = Apt()
-        found = apt.find("rust-src", lambda offer: re.match(re.escape(release) + r"[+~-]", offer))
-        if found:
-            unpack(apt.download("rust-src", found, work), work)
+        try:
+            apt = Apt()
+            found = apt.find("rust-src", lambda offer: re.match(re.escape(release) + r"[+~-]", offer))
+            if not found:
+                raise Stop(f"Debian has no rust-src {release}")
+            deb = apt.download("rust-src", found, work)
+        except Stop as stop:
+            say(f"{stop}: trying rustup")
+        else:
+            unpack(deb, work)
             shutil.rmtree(target, ignore_errors=True)
             os.rename(os.path.join(work, "usr", "src", f"rustc-{release}"), target)
             return
-    say(f"Debian has no rust-src {release}: trying rustup")
     if output_of("rustup", "component", "add", "rust-src") is None:
         raise Stop(f"no source of Rust's library {release} to be had: "
                    "give RUST_LIB_SRC=…/library, or use another rustc")
