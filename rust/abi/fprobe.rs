@@ -124,12 +124,15 @@ pub(crate) unsafe extern "C" fn register_fprobe_ips(
     num: c_int,
 ) -> c_int {
     // SAFETY: the probe is null, or there as long as it is registered.
-    let probe = unsafe { Probe::from_raw(fp) };
-    let (Some(probe), Some(count)) = (probe, count(addrs, num)) else {
+    let Some(probe) = (unsafe { Probe::from_raw(fp) }) else {
         return EINVAL.to_errno();
     };
     errno(fprobe::register(probe, || {
         let mut own = KVVec::new();
+        // Without any it is `EINVAL`, but only where the probe is not registered already.
+        let Some(count) = count(addrs, num) else {
+            return Ok(own);
+        };
         // SAFETY: the array has so many elements, and stays during the call.
         own.extend_from_slice(
             unsafe { core::slice::from_raw_parts(addrs, count) },

@@ -367,6 +367,7 @@ static void bad_input(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, unregister_fprobe(&seen.fp), -EINVAL);
 		KUNIT_ASSERT_EQ(test, register_fprobe_ips(&seen.fp, addrs, 1), 0);
 		KUNIT_EXPECT_EQ(test, register_fprobe_ips(&seen.fp, addrs, 1), -EEXIST);
+		KUNIT_EXPECT_EQ(test, register_fprobe_ips(&seen.fp, NULL, 0), -EEXIST);
 		kunit_probed(5, 7);
 		KUNIT_EXPECT_EQ(test, seen.entries, 1u);
 		pull(test, &seen);
