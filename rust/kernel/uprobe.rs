@@ -185,13 +185,13 @@ impl<H: Handler> Uprobe<H> {
 
     /// Unregisters it, and waits for hits under way. Task context, sleeps.
     pub(crate) fn unregister(&self) {
-        Self::unregister_all(|| core::iter::once(self));
+        Self::unregister_all(&[self], |probe| probe);
     }
 
-    /// [`Uprobe::unregister`] of all of these, with one wait. Both times `probes` gives the same.
-    pub(crate) fn unregister_all<'a, I: Iterator<Item = &'a Self>>(probes: impl Fn() -> I) {
+    /// [`Uprobe::unregister`] of the probe of each of `all`, with one wait.
+    pub(crate) fn unregister_all<T>(all: &[T], probe_of: fn(&T) -> &Self) {
         let mut are_out = true;
-        for probe in probes() {
+        for probe in all.iter().map(probe_of) {
             let mut state = probe.state.lock();
             if let State::In(registered) = *state {
                 // SAFETY: by the invariant it is registered.
@@ -205,7 +205,7 @@ impl<H: Handler> Uprobe<H> {
         }
         // SAFETY: task context, where sleeping is allowed.
         unsafe { bindings::uprobe_unregister_sync() };
-        for probe in probes() {
+        for probe in all.iter().map(probe_of) {
             let mut state = probe.state.lock();
             if let State::Leaving = *state {
                 // INVARIANT: it was left before the wait, so nobody has it any more.

@@ -280,7 +280,7 @@ impl Probed for Uprobe {
 
     /// Hits under way are waited for once, not for each of them.
     fn disable_all(probes: &[Arc<Self>]) -> Result {
-        Probe::unregister_all(|| probes.iter().map(|uprobe| &*uprobe.probe));
+        Probe::unregister_all(probes, |uprobe| &uprobe.probe);
         Ok(())
     }
 
