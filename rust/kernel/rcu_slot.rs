@@ -68,7 +68,7 @@ pub(crate) fn wait_expedited() {
 /// # Invariants
 ///
 /// The pointer is null or came from `Arc::into_raw`, whose count is given up only after a
-/// [`wait_for_readers`] in which it was no longer here.
+/// [`wait_for_readers`], or one in the background, in which it was no longer here.
 pub(crate) struct RcuSlot<T>(Atomic<*mut T>);
 
 // SAFETY: it hands out `&T` and `Arc<T>` to any context and CPU.

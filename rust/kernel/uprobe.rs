@@ -188,7 +188,8 @@ impl<H: Handler> Uprobe<H> {
         Self::unregister_all(&[self], |probe| probe);
     }
 
-    /// [`Uprobe::unregister`] of the probe of each of `all`, with one wait.
+    /// [`Uprobe::unregister`] of the probe of each of `all`, with one wait. The caller holds the events
+    /// lock, or has the probes alone: nobody registers one of them meanwhile.
     pub(crate) fn unregister_all<T>(all: &[T], probe_of: fn(&T) -> &Self) {
         let mut are_out = true;
         for probe in all.iter().map(probe_of) {

@@ -113,8 +113,8 @@ impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
     /// The next event, without moving on. `None` at the end of the committed events; there may be
     /// more later.
     ///
-    /// `reader` is the right to read the buffer. All calls on one iterator use the same buffer.
-    /// Nothing is consumed.
+    /// `reader` is the right to read the buffer. All calls on one iterator use the same buffer: what
+    /// a [`Resize`](super::Resize) makes of it is another one. Nothing is consumed.
     pub fn peek(&mut self, reader: &Reader<'_>) -> Option<IterEvent<'_>> {
         self.event(reader, false)
     }

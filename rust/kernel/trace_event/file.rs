@@ -3,6 +3,7 @@
 //! [`File`]: an event in an instance.
 
 use super::{Call, Registered};
+use crate::kernel::rcu_slot::wait_for_readers;
 use crate::kernel::relaxed;
 use core::mem::offset_of;
 use core::ops::Deref;
@@ -218,7 +219,7 @@ impl<T> FileBox<T> {
         if ended.is_empty() {
             return;
         }
-        wait_for_probes();
+        wait_for_hits(ended.iter().any(|file| file.call().has(Call::DYNAMIC)));
         ended.iter_mut().for_each(|file| file.has_ended = true);
     }
 }
@@ -235,7 +236,7 @@ impl<T> Drop for FileBox<T> {
     fn drop(&mut self) {
         if !self.has_ended {
             let _ = self.enable(false);
-            wait_for_probes();
+            wait_for_hits(self.call().has(Call::DYNAMIC));
         }
     }
 }
@@ -282,6 +283,15 @@ impl<T> FlagsHandle<T> {
     /// [`File::set`].
     pub(crate) fn set(&self, bits: usize, on: bool) -> bool {
         self.0.set(bits, on)
+    }
+}
+
+/// Waits until no hit looks at a file any more that gets none. Task context, sleeps.
+fn wait_for_hits(of_dynamic_events: bool) {
+    wait_for_probes();
+    // Hits of dynamic events have preemption off, and are in no section of the tracepoints' SRCU.
+    if of_dynamic_events {
+        wait_for_readers();
     }
 }
 

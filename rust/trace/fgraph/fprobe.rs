@@ -279,8 +279,8 @@ pub(crate) fn register(probe: Probe, find: impl FnOnce() -> Result<KVVec<usize>>
     Ok(())
 }
 
-/// Ends a registration; none of its functions is called any more once readers were waited for. Task
-/// context, sleeps.
+/// Ends a registration; none of its functions is called any more once readers were waited for, and
+/// its owner neither changes nor registers it before that. Task context, sleeps.
 ///
 /// # Errors
 ///
