@@ -360,7 +360,7 @@ impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
         let buffer = reader.buffer;
         let nr_slots = buffer.setup.nr_slots as u64;
         let ahead = wanted.minus(own.sequence().0).0;
-        let slot = buffer.slot(own.slot.get().wrapping_add(ahead) % nr_slots);
+        let slot = buffer.slot(buffer.slot_ahead(own.slot.get(), ahead));
         // Pairs with the compare-and-swap in `claim_next`.
         let tag = slot.load();
         if tag.holds(wanted) {

@@ -87,7 +87,7 @@ impl<'a> Resize<'a> {
             let unread = newest.minus(oldest.0).0.wrapping_add(1);
             let too_many = unread.saturating_sub(new.nr_slots().into());
             resize.first = oldest.plus(too_many);
-            resize.slot = slot.wrapping_add(too_many) % u64::from(old.nr_slots());
+            resize.slot = old.slot_ahead(slot, too_many);
             resize.count = unread.wrapping_sub(too_many);
         }
         Ok(resize)
@@ -117,9 +117,7 @@ impl<'a> Resize<'a> {
     fn lay_out_content(&self, index: u64) -> Option<Tag> {
         let (old, new) = (self.old, self.new);
         let sequence = self.first.plus(index);
-        let tag = old
-            .slot(self.slot.wrapping_add(index) % u64::from(old.nr_slots()))
-            .load();
+        let tag = old.slot(old.slot_ahead(self.slot, index)).load();
         if !tag.holds(sequence) {
             return None;
         }
