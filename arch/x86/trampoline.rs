@@ -300,7 +300,7 @@ pub(super) fn make(ops: usize, to: Callees, regs: bool) -> Result<Trampoline> {
     let addr = memory.0 as usize;
     let code = code_at(addr, ops, to, regs)?;
     // SAFETY: `size` writable bytes were allocated, which nobody else knows of.
-    unsafe { core::slice::from_raw_parts_mut(memory.0, size) }.copy_from_slice(&code);
+    unsafe { core::ptr::copy_nonoverlapping(code.as_ptr(), memory.0, code.len().min(size)) };
 
     let pages = i32::try_from(size.div_ceil(page::PAGE_SIZE)).map_err(|_| EINVAL)?;
     // SAFETY: the range is the whole pages of the allocation.

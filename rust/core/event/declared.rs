@@ -73,7 +73,8 @@ impl Field<'_> {
             true => size_of::<u32>(),
             false => self.size,
         };
-        let is_whole = matches!(self.size, 1 | 2 | 4 | 8) && self.offset % aligned_to == 0;
+        let is_whole =
+            matches!(self.size, 1 | 2 | 4 | 8) && self.offset.checked_rem(aligned_to) == Some(0);
         let is_inside = self.offset >= Common::SIZE
             && self
                 .offset

@@ -140,8 +140,8 @@ pub fn replace_evals(text: &mut [u8], find: impl Fn(&[u8]) -> Option<(usize, i64
                 });
                 if let Some((length, number)) = found {
                     let end = to.saturating_add(number.len());
-                    if let Some(place) = text.get_mut(to..end) {
-                        place.copy_from_slice(number);
+                    for (place, digit) in text.iter_mut().skip(to).zip(number) {
+                        *place = *digit;
                     }
                     from = from.saturating_add(length);
                     to = end;

@@ -532,8 +532,7 @@ impl CpuBuffer {
     /// The slot that comes `ahead` slots after `index`.
     #[inline]
     pub(super) fn slot_ahead(&self, index: u64, ahead: u64) -> u64 {
-        // There are two at least. The compiler is told, as it would keep a panic, which objtool takes
-        // for a call that returns.
+        // There are two at least. The compiler is told, as it would keep a panic.
         index.wrapping_add(ahead) % u64::from(self.setup.nr_slots.max(1))
     }
 

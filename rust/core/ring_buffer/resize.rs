@@ -160,14 +160,13 @@ impl<'a> Resize<'a> {
         self.catch_up(self.behind(reader));
         let (old, new) = (self.old, self.new);
         let own = reader.own();
-        let slots = u64::from(new.nr_slots());
+        let last = u64::from(new.nr_slots()).saturating_sub(1);
 
         let mine = new.sub_buffer(0);
         mine.take_over(own, 0);
         // The number before that of the next content, so the ring has no gap.
         mine.sequence.set(self.first.plus(self.taken).minus(1).0);
-        mine.slot
-            .set(self.taken.wrapping_add(slots).wrapping_sub(1) % slots);
+        mine.slot.set(new.slot_ahead(self.taken, last));
 
         self.copy_counts();
         let commit = old.committed();

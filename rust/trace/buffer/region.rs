@@ -61,7 +61,8 @@ impl Plan {
                 shape,
             }
         };
-        let rest = size.checked_sub(plan(2).first()).ok_or(EINVAL)? / cpus;
+        let rest = size.checked_sub(plan(2).first());
+        let rest = rest.and_then(|rest| rest.checked_div(cpus)).ok_or(EINVAL)?;
         let mut slots = (rest / (PAGE_SIZE << order)).min(Shape::MAX_SLOTS);
         while slots >= 2 && plan(slots).stride > rest {
             slots -= 1;

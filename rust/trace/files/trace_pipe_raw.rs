@@ -151,7 +151,7 @@ impl Raw {
                 Ok(page) => page,
             };
             let size = page.size();
-            if *call.pos % size as i64 != 0 || left < size {
+            if call.pos.checked_rem(size as i64) != Some(0) || left < size {
                 if taken.is_empty() {
                     return Err(EINVAL);
                 }
