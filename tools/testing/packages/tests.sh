@@ -88,6 +88,17 @@ t_modules() { # a module's functions and events appear with it
 	echo function >"$tracing/current_tracer" && echo nop >"$tracing/current_tracer" && echo >"$tracing/set_ftrace_filter"
 }
 
+t_own_module() { # that of tools/testing/packages/module
+	insmod /opt/rtrace/own_module.ko || return 1
+	grep -x 'own_module_answer \[own_module\]' "$tracing/available_filter_functions" || return 1
+	echo ':mod:own_module' >"$tracing/set_ftrace_filter" && echo function >"$tracing/current_tracer" &&
+		echo 1 >"$tracing/events/own_module/enable" && echo 41 >/sys/module/own_module/parameters/question
+	status=$?
+	cat "$tracing/trace" >trace
+	echo nop >"$tracing/current_tracer" && echo >"$tracing/set_ftrace_filter" && rmmod own_module || status=1
+	grep 'own_module_answer <-' trace && grep 'own_module_asked: question=41' trace && ! ls "$tracing/events/own_module" && return $status
+}
+
 t_all_functions() {
 	echo function >"$tracing/current_tracer" && sleep 1 && ls -lR /etc >/dev/null || return 1
 	echo 0 >"$tracing/tracing_on"
@@ -122,7 +133,7 @@ run() { # NAME FUNCTION
 	fi
 }
 
-echo "1..14"
+echo "1..15"
 # What is told here is told of a machine at rest.
 while systemctl is-system-running | grep -q starting && [ "$(systemctl list-jobs --no-legend | wc -l)" -gt 1 ]; do sleep 1; done
 echo "# $(uname -r)"
@@ -140,6 +151,7 @@ run "a filter and a trigger" t_filter_and_trigger
 run "a histogram" t_histogram
 run "kprobe events" t_dynamic_events
 run "functions of a module" t_modules
+run "a module that was built with the headers package" t_own_module
 run "all functions" t_all_functions
 run "all events" t_all_events
 run "an instance" t_instance
