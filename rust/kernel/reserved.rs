@@ -6,12 +6,56 @@
 //! C headers: `include/linux/mm.h` (`reserve_mem=`), `include/linux/io.h`,
 //! `include/linux/module.h`.
 
+use core::ops::Range;
 use core::ptr::NonNull;
 use kernel::bindings;
 use kernel::ffi::{c_char, c_int, c_ulong, c_void};
 use kernel::page::PAGE_SIZE;
 use kernel::prelude::*;
 use kernel::str::CString;
+use kernel::sync::atomic::{Atomic, Relaxed};
+
+kernel::sync::global_lock! {
+    // SAFETY: `init` runs before any other use, at boot.
+    /// Physical memory that a [`Claim`] is there for.
+    unsafe(uninit) static CLAIMED: Mutex<KVec<Range<u64>>> = KVec::new();
+}
+
+/// Makes the list of memory in use. Once, at boot.
+pub(crate) fn init() {
+    // SAFETY: called once, before any other use.
+    unsafe { CLAIMED.init() };
+}
+
+/// The right to use physical memory, of which nobody else can have any part meanwhile.
+struct Claim(Range<u64>);
+
+impl Claim {
+    /// `EBUSY` for memory that somebody uses, `EINVAL` if it is not made of whole pages, `ENOMEM`.
+    /// Task context, sleeps.
+    fn new(start: u64, size: u64) -> Result<Self> {
+        let page = PAGE_SIZE as u64;
+        if start == 0 || size == 0 || start % page != 0 || size % page != 0 {
+            return Err(EINVAL);
+        }
+        let range = start..start.checked_add(size).ok_or(EINVAL)?;
+        let mut claimed = CLAIMED.lock();
+        if claimed
+            .iter()
+            .any(|other| other.start < range.end && range.start < other.end)
+        {
+            return Err(EBUSY);
+        }
+        claimed.push(range.clone(), GFP_KERNEL)?;
+        Ok(Self(range))
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        CLAIMED.lock().retain(|range| *range != self.0);
+    }
+}
 
 /// Page-aligned memory, mapped, that nobody else uses.
 ///
@@ -26,10 +70,14 @@ pub(crate) struct Reserved {
 
 /// What becomes of the memory in the end.
 enum Of {
-    /// It was reserved under this name, and goes back to the kernel.
-    Name(CString),
+    /// It was reserved under this name. It goes back to the kernel if that was asked for.
+    Name {
+        name: CString,
+        goes_back: Atomic<bool>,
+        _claim: Claim,
+    },
     /// It was mapped by its address, and stays.
-    Address,
+    Address { _claim: Claim },
     /// Somebody else owns it, and gives it back.
     Owner,
     /// It was allocated.
@@ -42,17 +90,21 @@ unsafe impl Send for Reserved {}
 unsafe impl Sync for Reserved {}
 
 impl Reserved {
-    /// What `reserve_mem=` has set aside under `name`. Boot; `ENOENT` without such, `EINVAL` if it
-    /// is not made of whole pages.
+    /// What `reserve_mem=` has set aside under `name`. It stays set aside in the end, unless
+    /// [`Reserved::give_back_in_the_end`] is called. Boot; `ENOENT` without such, `EINVAL` if it is
+    /// not made of whole pages, `EBUSY` if somebody has it, `ENOMEM`.
     pub(crate) fn by_name(name: &CStr) -> Result<Self> {
         let (mut start, mut size) = (0, 0);
         // SAFETY: a NUL-terminated name, and places for the answers.
         let at =
             unsafe { bindings::rtrace_reserved_memory(name.as_char_ptr(), &mut start, &mut size) };
         let at = NonNull::new(at.cast::<u8>()).ok_or(ENOENT)?;
-        whole_pages(start, size)?;
-        let of = Of::Name(CString::try_from(name)?);
-        // INVARIANT: who names it in `trace_instance=` gives it to tracing.
+        let of = Of::Name {
+            name: CString::try_from(name)?,
+            goes_back: Atomic::new(false),
+            _claim: Claim::new(start, size)?,
+        };
+        // INVARIANT: who names it in `trace_instance=` gives it to tracing, and the claim is on it.
         Ok(Self {
             start: at,
             size: size as usize,
@@ -61,10 +113,10 @@ impl Reserved {
     }
 
     /// Physical memory that the command line has kept from the kernel, as its `memmap=` says. Boot;
-    /// `EINVAL` for what is not made of whole pages, `EBUSY` for memory that the kernel uses,
-    /// `ENOMEM` where it cannot be mapped.
+    /// `EINVAL` for what is not made of whole pages, `EBUSY` for memory that the kernel or somebody
+    /// else uses, `ENOMEM` where it cannot be mapped.
     pub(crate) fn by_address(start: u64, size: u64) -> Result<Self> {
-        whole_pages(start, size)?;
+        let claim = Claim::new(start, size)?;
         // SAFETY: it compares with the resources that are known.
         let overlap = unsafe {
             bindings::region_intersects(
@@ -81,11 +133,11 @@ impl Reserved {
         let at = unsafe { bindings::rtrace_map_memory(start, size as usize) };
         let at = NonNull::new(at.cast::<u8>()).ok_or(ENOMEM)?;
         // INVARIANT: the kernel does not use it, as it is no memory of its own; who names it in
-        // `trace_instance=` gives it to tracing.
+        // `trace_instance=` gives it to tracing, and the claim is on it.
         Ok(Self {
             start: at,
             size: size as usize,
-            of: Of::Address,
+            of: Of::Address { _claim: claim },
         })
     }
 
@@ -148,31 +200,36 @@ impl Reserved {
 
     /// Whether it is memory of the kernel's own map, so that its pages can be shown to user space.
     pub(crate) fn has_pages(&self) -> bool {
-        matches!(self.of, Of::Name(_))
+        matches!(self.of, Of::Name { .. })
     }
 
     /// Whether it can be given back. What was mapped by its address cannot.
     pub(crate) fn can_go(&self) -> bool {
-        !matches!(self.of, Of::Address)
+        !matches!(self.of, Of::Address { .. })
+    }
+
+    /// What was reserved under a name goes back to the kernel in the end, and what it holds is lost.
+    /// Any context.
+    pub(crate) fn give_back_in_the_end(&self) {
+        if let Of::Name { goes_back, .. } = &self.of {
+            goes_back.store(true, Relaxed);
+        }
     }
 }
 
 impl Drop for Reserved {
     fn drop(&mut self) {
-        if let Of::Name(name) = &self.of {
-            // SAFETY: a NUL-terminated name; by the type invariant nobody uses the memory any more.
-            // Should the name be gone, the memory stays reserved.
-            unsafe { bindings::reserve_mem_release_by_name(name.as_char_ptr()) };
+        if let Of::Name {
+            name, goes_back, ..
+        } = &self.of
+        {
+            if goes_back.load(Relaxed) {
+                // SAFETY: a NUL-terminated name; by the type invariant nobody uses the memory any
+                // more. Should the name be gone, the memory stays reserved.
+                unsafe { bindings::reserve_mem_release_by_name(name.as_char_ptr()) };
+            }
         }
     }
-}
-
-fn whole_pages(start: u64, size: u64) -> Result {
-    let page = PAGE_SIZE as u64;
-    if start == 0 || size == 0 || start % page != 0 || size % page != 0 {
-        return Err(EINVAL);
-    }
-    Ok(())
 }
 
 /// Where the kernel's text begins.

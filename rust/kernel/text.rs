@@ -4,7 +4,6 @@
 
 use crate::core::format::Out;
 use core::fmt;
-#[cfg(CONFIG_DYNAMIC_EVENTS)]
 use core::ops::Deref;
 use kernel::alloc::Flags;
 use kernel::prelude::*;
@@ -20,10 +19,15 @@ pub(crate) struct Text {
 /// # Invariants
 ///
 /// The last byte is the only NUL.
-#[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub(crate) struct NulText(KVec<u8>);
 
-#[cfg(CONFIG_DYNAMIC_EVENTS)]
+impl NulText {
+    /// A copy of `text`. Task context, may sleep. `EINVAL` for one with a NUL, `ENOMEM`.
+    pub(crate) fn new(text: &[u8]) -> Result<Self> {
+        Text::nul_text(|copy| copy.bytes(text))
+    }
+}
+
 impl Deref for NulText {
     type Target = CStr;
 
@@ -33,7 +37,6 @@ impl Deref for NulText {
     }
 }
 
-#[cfg(CONFIG_DYNAMIC_EVENTS)]
 impl TryFrom<&CStr> for NulText {
     type Error = Error;
 
@@ -62,13 +65,11 @@ impl Text {
     }
 
     /// [`Text::of`] with NUL at its end. `EINVAL` for one with another NUL.
-    #[cfg(CONFIG_DYNAMIC_EVENTS)]
     pub(crate) fn nul_text(write: impl FnOnce(&mut Self) -> fmt::Result) -> Result<NulText> {
         Self::nul_text_with(GFP_KERNEL, write)
     }
 
     /// [`Text::with`] with NUL at its end. `EINVAL` for one with another NUL.
-    #[cfg(CONFIG_DYNAMIC_EVENTS)]
     pub(crate) fn nul_text_with(
         flags: Flags,
         write: impl FnOnce(&mut Self) -> fmt::Result,

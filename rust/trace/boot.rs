@@ -41,10 +41,10 @@ use crate::kernel::clock;
 use crate::kernel::fs::lockdown::check_lockdown;
 use crate::kernel::hotplug;
 use crate::kernel::irq_work;
-use crate::kernel::reserved::Reserved;
+use crate::kernel::reserved::{self, Reserved};
+use crate::kernel::text::NulText;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
-use kernel::str::CString;
 use kernel::sync::Arc;
 
 /// The features of instances; see [`feature`]. Their hooks are called in this order.
@@ -99,6 +99,12 @@ pub(crate) fn early(parameters: &Parameters<'_>) {
         Ok(top) => top,
         Err(error) => return pr_err!("no tracing: {:?}\n", error),
     };
+    // Even if the tracer cannot start, as in C.
+    if !parameters.tracer.is_empty() {
+        if let Err(error) = top.expand() {
+            pr_warn!("the buffer stays small: {:?}\n", error);
+        }
+    }
     if parameters.snapshot {
         if let Err(error) = top.expand().and_then(|()| top.allocate_snapshot()) {
             pr_warn!("no snapshot allocated: {:?}\n", error);
@@ -215,7 +221,7 @@ fn boot_instance(wanted: &BootInstance<'_>, snapshot: bool) -> Result<Arc<Instan
         pr_warn!("Instance {} already exists\n", Text(wanted.name));
         return Err(EEXIST);
     }
-    let name = CString::try_from_fmt(fmt!("{}", Text(wanted.name)))?;
+    let name = NulText::new(wanted.name)?;
     let copy = wanted.copy_of.map(copy_of).transpose()?;
     for flag in wanted.unknown_flags() {
         pr_info!(
@@ -259,11 +265,8 @@ fn copy_of(name: &[u8]) -> Result<Reserved> {
 fn memory_of(memory: Where<'_>, instance: &[u8]) -> Result<Reserved> {
     let instance = Text(instance);
     match memory {
-        Where::Name(name) => {
-            let name = CString::try_from_fmt(fmt!("{}", Text(name)))?;
-            Reserved::by_name(&name)
-                .inspect_err(|_| pr_warn!("no usable memory is reserved as {}\n", &*name))
-        }
+        Where::Name(name) => Reserved::by_name(&*NulText::new(name)?)
+            .inspect_err(|_| pr_warn!("no usable memory is reserved as {}\n", Text(name))),
         Where::Address { start, size } => Reserved::by_address(start, size).inspect_err(|_| {
             pr_warn!("no memory is kept from the kernel at {:#x}\n", start);
         }),
@@ -293,6 +296,7 @@ fn make(size: usize) -> Result<&'static Arc<Instance>> {
     irq_work::init()?;
     cmdlines::init()?;
     stack::init()?;
+    reserved::init();
     #[cfg(CONFIG_BRANCH_TRACER)]
     branch::recording::init()?;
     #[cfg(CONFIG_HWLAT_TRACER)]

@@ -352,6 +352,13 @@ impl Buffer {
             .all(|lane| self.with_ring(lane, |ring| ring.core.entries() == 0))
     }
 
+    /// Whether there is nothing on any CPU, those included that were never up, which cannot be read.
+    /// Any context.
+    pub(crate) fn holds_nothing(&self) -> bool {
+        self.all_lanes()
+            .all(|lane| self.with_ring(lane, |ring| ring.core.entries() == 0))
+    }
+
     /// Empties the part of `cpu`, while the others go on. Task context, sleeps.
     pub(crate) fn reset_cpu(&self, cpu: CpuId) {
         if let Some(part) = self.cpu(cpu) {

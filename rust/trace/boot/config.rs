@@ -11,6 +11,7 @@ use super::{set_option, Text};
 use crate::core::parse::number;
 use crate::core::parse::options::Request;
 use crate::kernel::bootconfig::Key;
+use crate::kernel::text::NulText;
 #[cfg(any(
     CONFIG_KPROBE_EVENTS,
     CONFIG_SYNTH_EVENTS,
@@ -28,7 +29,6 @@ use crate::trace::instance::{list, Instance};
 use crate::trace::tracers::function_filter::FunctionFilter;
 use kernel::page::PAGE_SIZE;
 use kernel::prelude::*;
-use kernel::str::CString;
 use kernel::sync::Arc;
 
 /// Texts of this length or more are refused, as in C.
@@ -41,9 +41,7 @@ pub(crate) fn apply(ftrace: Key<'_>) {
     apply_to(top, ftrace);
     let instances = ftrace.key(c"instance");
     for key in instances.into_iter().flat_map(Key::keys) {
-        let held = CString::try_from_fmt(fmt!("{}", Text(key.name())))
-            .map_err(Error::from)
-            .and_then(|name| list::get(&name));
+        let held = NulText::new(key.name()).and_then(|name| list::get(&name));
         match held {
             Ok(held) => apply_to(held.instance(), key),
             Err(error) => say("instance", key.name(), error),

@@ -160,6 +160,11 @@ impl Region {
         self.memory.can_go()
     }
 
+    /// As [`Reserved::give_back_in_the_end`].
+    pub(crate) fn give_back_in_the_end(&self) {
+        self.memory.give_back_in_the_end();
+    }
+
     /// Can its sub-buffers be mapped?
     pub(crate) fn can_be_mapped(&self) -> bool {
         self.memory.has_pages()

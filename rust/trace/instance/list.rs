@@ -231,9 +231,11 @@ pub(crate) fn create(name: &CStr) -> Result<Arc<Instance>> {
 /// As [`create`], with the buffer in `memory`; events found there are kept. Boot. `EINVAL` if the
 /// memory is too small.
 pub(crate) fn create_persistent(name: &CStr, memory: Reserved) -> Result<Arc<Instance>> {
-    create_by(name, |_| {
+    let instance = create_by(name, |_| {
         Instance::make_persistent(CString::try_from(name)?, Persistent::new(memory)?)
-    })
+    })?;
+    instance.give_back_memory_in_the_end();
+    Ok(instance)
 }
 
 fn create_by(

@@ -95,11 +95,11 @@ impl Instance {
         }
     }
 
-    /// Begins anew if all events of the last boot were read. Returns whether it did so. Task
-    /// context, sleeps.
+    /// Begins anew if all events of the last boot were read. Those of a CPU that was never up since
+    /// were not. Returns whether it did so. Task context, sleeps.
     pub(crate) fn begin_if_empty(&self) -> bool {
         let over =
-            || self.previous_boot().is_some_and(|last| last.holds()) && self.buffer.is_empty(None);
+            || self.previous_boot().is_some_and(|last| last.holds()) && self.buffer.holds_nothing();
         if !over() {
             return false;
         }
@@ -116,6 +116,14 @@ impl Instance {
         self.persistent
             .as_ref()
             .is_none_or(|persistent| persistent.region().can_be_mapped())
+    }
+
+    /// When the instance is removed, the memory of the buffer is freed. Before this is called, the
+    /// events of the last boot stay there for the next one. Any context.
+    pub(super) fn give_back_memory_in_the_end(&self) {
+        if let Some(persistent) = &self.persistent {
+            persistent.region().give_back_in_the_end();
+        }
     }
 
     /// Whether the memory of the buffer can be freed.

@@ -29,7 +29,7 @@ class Boot:
     def run(self, tries=3):
         """None, or what was wrong."""
         with tempfile.NamedTemporaryFile("r", suffix=".log", errors="replace") as console, \
-                tempfile.NamedTemporaryFile("w", suffix=".bconf") as config:
+                tempfile.NamedTemporaryFile("w", suffix=".bconf", errors="surrogateescape") as config:
             config.write(self.config)
             config.flush()
             environment = dict(os.environ, KERNEL=KERNEL, APPEND=self.parameters, LOG=console.name,
