@@ -62,7 +62,8 @@ pub(crate) unsafe extern "C" fn rtrace_dynamic_reg(
                     event.add_file(File::from_raw(data.cast()))
                 }
                 bindings::trace_reg_TRACE_REG_UNREGISTER => {
-                    event.remove_file(File::from_raw(data.cast()))
+                    event.remove_file(File::from_raw(data.cast()));
+                    Ok(())
                 }
                 #[cfg(CONFIG_PERF_EVENTS)]
                 bindings::trace_reg_TRACE_REG_PERF_REGISTER => event.set_for_perf(true),

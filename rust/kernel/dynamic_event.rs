@@ -14,11 +14,10 @@ use super::module::Owner;
 use super::own_event::Reg;
 #[cfg(CONFIG_PERF_EVENTS)]
 use super::perf_trace::{self, Seen};
-use super::rcu_slot::RcuSlot;
 #[cfg(all(CONFIG_PROBE_EVENTS, CONFIG_PERF_EVENTS))]
 use super::regs::Regs;
 use super::text::NulText;
-use super::trace_event::{Call, File, Owned, RawField, Registered};
+use super::trace_event::{Call, File, FileList, OtherFiles, Owned, RawField, Registered};
 use super::trace_event_types as types;
 use super::trace_seq::TraceSeq;
 #[cfg(CONFIG_UPROBE_EVENTS)]
@@ -111,54 +110,17 @@ pub(crate) struct Texts {
     pub(crate) fields: KVec<FieldText>,
 }
 
-/// A file that gets the hits of an event.
-struct FilePtr<T>(NonNull<File<T>>);
-
-// SAFETY: it gives out `&File<T>` alone, which any context may use if `T` may be.
-unsafe impl<T: Send + Sync> Send for FilePtr<T> {}
-// SAFETY: it gives out `&File<T>` alone, which any CPU may use at once if `T` may be.
-unsafe impl<T: Send + Sync> Sync for FilePtr<T> {}
-
-/// The files that get the hits of an event: nearly always one, which is found without the list.
-struct Files<T> {
-    first: FilePtr<T>,
-    all: KVec<FilePtr<T>>,
-}
-
-/// The files of an event but for the first.
-///
-/// # Invariants
-///
-/// Preemption is off for `'a`, so that the files stay.
-pub(crate) struct OtherFiles<'a, T>(&'a Files<T>);
-
-impl<'a, T> OtherFiles<'a, T> {
-    /// Whether there is none.
-    #[inline(always)]
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.all.len() <= 1
-    }
-
-    /// Each of them.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &'a File<T>> + use<'a, T> {
-        // SAFETY: by the invariant the files stay.
-        let files = self.0.all.iter().map(|file| unsafe { file.0.as_ref() });
-        files.skip(1)
-    }
-}
-
 /// An event that is made while the kernel runs.
 ///
 /// # Invariants
 ///
-/// Both structures are complete, and do not move. A file in `files` stays until it was taken out and
-/// readers were waited for.
+/// Both structures are complete, and do not move.
 #[repr(C)]
 pub(crate) struct DynamicEvent<T> {
     head: Owned,
     class: Opaque<bindings::trace_event_class>,
     texts: Texts,
-    files: RcuSlot<Files<T>>,
+    files: FileList<T>,
     for_perf: Atomic<bool>,
     #[cfg(CONFIG_UPROBE_EVENTS)]
     targets: Option<Pin<KBox<Targets>>>,
@@ -244,7 +206,7 @@ impl<T: CFunctions> DynamicEvent<T> {
                 head: unsafe { Owned::new(module, Self::count) },
                 class: Opaque::zeroed(),
                 texts,
-                files: RcuSlot::new(),
+                files: FileList::new(),
                 for_perf: Atomic::new(false),
                 #[cfg(CONFIG_UPROBE_EVENTS)]
                 targets,
@@ -334,10 +296,6 @@ impl<T: CFunctions> DynamicEvent<T> {
         &*self.ops
     }
 
-    fn files(&self) -> Option<Arc<Files<T>>> {
-        self.files.share()
-    }
-
     /// Whether a file or perf gets its hits. The caller holds the events lock.
     pub(crate) fn is_in_use(&self) -> bool {
         self.is_for_perf() || !self.files.is_empty()
@@ -361,101 +319,60 @@ impl<T: CFunctions> DynamicEvent<T> {
     #[inline(always)]
     pub(crate) fn hit_files<'a>(
         &'a self,
-        _stay: &'a PreemptOff,
+        stay: &'a PreemptOff,
     ) -> impl Iterator<Item = &'a File<T>> {
-        // SAFETY: preemption is off as long as the result is used, and this is borrowed as long.
-        let files: &'a [FilePtr<T>] = match unsafe { self.files.get() } {
-            Some(files) => &files.all,
-            None => &[],
-        };
-        // SAFETY: by the invariant files stay while preemption is off.
-        files.iter().map(|file| unsafe { file.0.as_ref() })
+        self.files.iter(stay)
     }
 
     /// The files that get the hits, if there are any: the first, and the others. Any context.
     #[inline(always)]
     pub(crate) fn hit_file<'a>(
         &'a self,
-        _stay: &'a PreemptOff,
+        stay: &'a PreemptOff,
     ) -> Option<(&'a File<T>, OtherFiles<'a, T>)> {
-        // SAFETY: preemption is off as long as the result is used, and this is borrowed as long.
-        let files = unsafe { self.files.get() }?;
-        // SAFETY: by the invariant files stay while preemption is off.
-        let first = unsafe { files.first.0.as_ref() };
-        // INVARIANT: preemption is off for `'a`.
-        Some((first, OtherFiles(files)))
+        self.files.get(stay)
     }
 
-    /// Changes the files, and enables the probes if there are any. A hit that runs meanwhile may still
-    /// be given to those that were there before. Sleeps.
-    fn set_files(&self, files: KVec<FilePtr<T>>) -> Result {
-        let files = match files.first() {
-            None => None,
-            Some(first) => {
-                let first = FilePtr(first.0);
-                Some(Arc::new(Files { first, all: files }, GFP_KERNEL)?)
-            }
-        };
-        let (was, before) = (self.is_in_use(), self.files());
-        let is = files.is_some() || self.is_for_perf();
-        if was && !is {
-            // No file gets hits any more, even if the probes cannot be disabled.
-            let _ = self.ops.enable(false);
-        }
-        self.files.exchange(files).leave();
-        if !was && is {
-            return self
-                .ops
-                .enable(true)
-                .inspect_err(|_| self.files.exchange(before).leave());
-        }
-        Ok(())
-    }
-
-    /// Gives hits to `file`, too. The caller holds the events lock. Task context, sleeps.
+    /// Gives hits to `file`, too. Task context, sleeps.
     ///
     /// # Errors
     ///
-    /// `ENOMEM`, and as [`Ops::enable`]; `EINTR` while perf has the hits of programs.
+    /// As [`Ops::enable`]; `EINTR` while perf has the hits of programs.
     ///
     /// # Safety
     ///
-    /// `file` stays until [`DynamicEvent::remove_file`], and until readers were waited for after
-    /// that.
+    /// The caller holds the events lock. `file` stays until [`DynamicEvent::remove_file`], and until
+    /// readers were waited for after that.
     pub(crate) unsafe fn add_file(&self, file: &File<T>) -> Result {
         if self.ops.are_of_programs() && self.is_for_perf() {
             return Err(EINTR);
         }
-        let mut files = KVec::new();
-        for known in self.files().iter().flat_map(|known| known.all.iter()) {
-            files.push(FilePtr(known.0), GFP_KERNEL)?;
+        let was = self.is_in_use();
+        // SAFETY: changes are made under the events lock; `file` stays, and it gets no hits yet, as a
+        // file is enabled once.
+        unsafe { self.files.push(file) };
+        if was {
+            return Ok(());
         }
-        // INVARIANT: `file` stays until it is removed and readers were waited for.
-        files.push(FilePtr(NonNull::from(file)), GFP_KERNEL)?;
-        self.set_files(files)
+        self.ops.enable(true).inspect_err(|_| {
+            // SAFETY: changes are made under the events lock.
+            unsafe { self.files.remove(file) }
+        })
     }
 
-    /// Undoes [`DynamicEvent::add_file`]. Without memory for the files that stay, they get no hits
-    /// any more, either: `file` may be freed once readers were waited for after this, whatever it
-    /// returns.
-    pub(crate) fn remove_file(&self, file: &File<T>) -> Result {
-        let left = self.files_without(file);
-        match left.and_then(|files| self.set_files(files)) {
-            Ok(()) => Ok(()),
-            // This allocates nothing.
-            Err(_) => self.set_files(KVec::new()),
+    /// Undoes [`DynamicEvent::add_file`]. A hit that runs meanwhile may still be given to `file`. It
+    /// needs no memory. Task context, sleeps.
+    ///
+    /// # Safety
+    ///
+    /// The caller holds the events lock.
+    pub(crate) unsafe fn remove_file(&self, file: &File<T>) {
+        if self.files.is_only(file) && !self.is_for_perf() {
+            // It gets no hits any more, even if the probes cannot be disabled.
+            let _ = self.ops.enable(false);
         }
-    }
-
-    /// The files but `file`. `ENOMEM`.
-    fn files_without(&self, file: &File<T>) -> Result<KVec<FilePtr<T>>> {
-        let mut files = KVec::new();
-        for known in self.files().iter().flat_map(|known| known.all.iter()) {
-            if !core::ptr::eq(known.0.as_ptr(), file) {
-                files.push(FilePtr(known.0), GFP_KERNEL)?;
-            }
-        }
-        Ok(files)
+        // SAFETY: changes are made under the events lock.
+        unsafe { self.files.remove(file) };
     }
 
     /// Gives hits to perf, or no longer. The caller holds the events lock. Task context, sleeps.

@@ -34,15 +34,27 @@ pub(crate) fn wait_for_readers() {
 }
 
 /// What ran at a moment with interrupts or preemption off, in code that can be traced.
-#[cfg(CONFIG_FPROBE)]
+#[cfg(any(CONFIG_FPROBE, CONFIG_DYNAMIC_EVENTS))]
 pub(crate) struct Readers(usize);
 
-#[cfg(CONFIG_FPROBE)]
+#[cfg(any(CONFIG_FPROBE, CONFIG_DYNAMIC_EVENTS))]
 impl Readers {
     /// Those that run now. Task context.
     pub(crate) fn now() -> Self {
         // SAFETY: it only looks at a count.
         Self(unsafe { kernel::bindings::get_state_synchronize_rcu() })
+    }
+
+    /// As a number, for [`Readers::from_raw`].
+    #[cfg(CONFIG_DYNAMIC_EVENTS)]
+    pub(crate) fn into_raw(self) -> usize {
+        self.0
+    }
+
+    /// From [`Readers::into_raw`].
+    #[cfg(CONFIG_DYNAMIC_EVENTS)]
+    pub(crate) fn from_raw(raw: usize) -> Self {
+        Self(raw)
     }
 
     /// Waits for them, if they are not out yet: as [`wait_for_readers`]. Task context, sleeps.

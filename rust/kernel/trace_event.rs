@@ -11,6 +11,7 @@
 //! | [`fields`] | the fields of its entries |
 //! | [`registered`] | its life: from its registration to its end, and being held |
 //! | [`file`] | an event in an instance |
+//! | `file_list` | the files that get the hits of an event |
 //! | `owned` | an event that has memory of its own, though it belongs to a module |
 //! | [`reservation`] | what a probe keeps of an entry that it makes |
 //! | [`sections`] | what the kernel and its modules are built with |
@@ -18,6 +19,8 @@
 mod call;
 mod fields;
 mod file;
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
+mod file_list;
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 mod owned;
 mod registered;
@@ -29,6 +32,8 @@ pub(crate) use fields::{Field, RawField, Reach};
 #[cfg(CONFIG_PERF_EVENTS)]
 pub(crate) use file::wait_for_probes;
 pub(crate) use file::{flag, File, FileBox, FlagsHandle};
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
+pub(crate) use file_list::{FileList, OtherFiles};
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub(super) use owned::Owned;
 pub(crate) use registered::{HeldCall, Registered};

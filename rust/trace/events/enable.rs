@@ -110,8 +110,25 @@ impl Registry {
             .inspect_err(|_| {
                 if is {
                     let _ = self.switch(instance, event, false, user);
+                } else {
+                    self.enable_again(instance, event, user);
                 }
             })
+    }
+
+    /// Undoes that `event` was disabled, as who was told could not follow: the next attempt finds all
+    /// as this one did.
+    fn enable_again(&mut self, instance: &Arc<Instance>, event: EventId, user: User) {
+        let user = match user {
+            User::Later => User::Recorder,
+            user => user,
+        };
+        let is_back = self
+            .file_made(instance, event)
+            .is_ok_and(|file| file.switch(true, user).is_ok());
+        if let (true, Some(at)) = (is_back, self.of_mut(instance)) {
+            at.count(false, true);
+        }
     }
 
     /// Enables or disables all events that match `wanted`. An error does not stop it. The buffer stays

@@ -10,8 +10,8 @@ use super::{
 use crate::core::ring_buffer::Attempt;
 use crate::kernel::cold::copied;
 use crate::kernel::context::PreemptOff;
-use crate::kernel::dynamic_event::{DynamicEvent, OtherFiles};
-use crate::kernel::trace_event::{Reservation, COMMON};
+use crate::kernel::dynamic_event::DynamicEvent;
+use crate::kernel::trace_event::{OtherFiles, Reservation, COMMON};
 use crate::trace::buffer::entry::{Context, CpuFlag, EntryMade};
 use crate::trace::buffer::HeldRing;
 use crate::trace::events::file::{Hot, HotFile};

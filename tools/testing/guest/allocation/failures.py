@@ -475,6 +475,36 @@ def check_used(faults):
     return None
 
 
+def check_dynamic(faults):
+    """An event of the user's that one instance switches off: the others record on, and what cannot be done can be tried again."""
+    source = "events/sched/sched_process_fork/enable"
+    idle = text(source)
+    for system, definition in (("probes", "p:probes/failing vfs_open"), ("eprobes", "e:eprobes/failing sched.sched_process_fork")):
+        if not (os.path.exists("kprobe_events") if system == "probes" else "e[:[<group>/]" in text("README")):
+            continue
+        append("dynamic_events", definition)()
+        here, there = f"events/{system}/failing/enable", f"{INSTANCE}/events/{system}/failing/enable"
+        write(here, "1")()
+        for number in numbers():
+            write(there, "1")()
+            happened, failure = attempt(faults, number, write(there, "0"))
+            if text(there) != ("1\n" if failure else "0\n"):
+                return f"{definition}: allocation {number}: {errno.errorcode.get(failure, 'done')}, and enable is {text(there)!r}"
+            write("trace", "")()
+            if os.fork() == 0:
+                os._exit(0)
+            os.wait()
+            if ": failing: (" not in text("trace"):
+                return f"{definition}: allocation {number}: the top records it no more"
+            write(there, "0")()
+            if not happened:
+                break
+        write(here, "0")()
+        append("dynamic_events", f"-:{system}/failing")()
+        print(f"{definition}, switched off in an instance: {number - 1} allocations")
+    return None if text(source) == idle else f"{source} was {idle!r} and is {text(source)!r}"
+
+
 def main():
     os.chdir(TRACING)
     faults = Faults()
@@ -511,6 +541,9 @@ def main():
     if wanted in "mkdir, used" and (wrong := check_used(faults)):
         bad += 1
         print(f"WRONG mkdir, used: {wrong}")
+    if wanted in "user's events" and (wrong := check_dynamic(faults)):
+        bad += 1
+        print(f"WRONG user's events: {wrong}")
     os.rmdir(INSTANCE)
     write("buffer_size_kb", size)()
     print(f"{bad} operations are wrong")
