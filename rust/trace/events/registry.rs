@@ -435,7 +435,7 @@ impl Registry {
             .for_each(InstanceEvents::end_saving);
         // They look again when the mutex is free, and the event is gone by then.
         #[cfg(CONFIG_HIST_TRIGGERS)]
-        super::trigger::hist::waiting::notify();
+        super::trigger::hist::waiting::wake();
         Ok(was_enabled)
     }
 

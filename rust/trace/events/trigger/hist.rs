@@ -55,6 +55,7 @@ use kernel::cpu::CpuId;
 use kernel::prelude::*;
 use kernel::sync::atomic::{ordering, Atomic, Relaxed};
 use kernel::sync::Arc;
+use waiting::Changes;
 
 /// Keys of up to so many words are made on the stack in the usual way.
 const SHORT: usize = 4;
@@ -68,6 +69,7 @@ pub(super) struct Histogram {
     map: Map<KVVec<Shared>>,
     /// Whether hits are ignored, because the table is being emptied.
     closed: Atomic<bool>,
+    changes: Changes,
     printed: PrintedDefinition,
     /// The tables of other triggers whose variables the definition reads. A reference says which.
     /// They stay as long as the table, since a variable may be the address of a text there.
@@ -124,6 +126,7 @@ impl Histogram {
         let new = Self {
             map: Map::new(bits, layout, slots, words).ok_or(EINVAL)?,
             closed: Atomic::new(false),
+            changes: Changes::new(),
             printed,
             referred,
             chain: chain.wrapping_add(1),
@@ -137,14 +140,9 @@ impl Histogram {
         self.closed.store(true, Relaxed);
         wait_for_readers();
         self.map.clear();
+        self.changes.emptied();
         // Pairs with the acquire load in `HistTrigger::hit`.
         self.closed.store(false, ordering::Release);
-    }
-
-    /// The hits that were counted. Task context.
-    fn hits(&self) -> u64 {
-        let counts = self.map.elements().map(|element| self.map.sum(element, 0));
-        counts.fold(0, u64::wrapping_add)
     }
 }
 
@@ -223,7 +221,7 @@ impl HistTrigger {
         }
         // If the table is full, it counts the loss.
         if evaluation.count(&self.histogram.map, key, &()).is_some() {
-            waiting::notify();
+            self.histogram.changes.hit();
         }
     }
 
@@ -239,7 +237,7 @@ impl HistTrigger {
         if plain.rest() == Rest::Variables {
             return self.set_variables(now, entry, element);
         }
-        waiting::notify();
+        self.histogram.changes.hit();
     }
 
     /// The rest of [`HistTrigger::count_plain`] with variables.
@@ -252,7 +250,7 @@ impl HistTrigger {
             hit: &now,
         };
         evaluation.set_variables(&self.histogram.map, element);
-        waiting::notify();
+        self.histogram.changes.hit();
     }
 
     /// The rest of [`HistTrigger::count`] with references to variables, and with actions.
@@ -292,7 +290,7 @@ impl HistTrigger {
                 );
             }
         }
-        waiting::notify();
+        self.histogram.changes.hit();
     }
 
     /// Reads the variables of other triggers that have the same key. False if one of them is not

@@ -68,7 +68,7 @@ impl EventNode<EventPlace> for Hist {
     fn open(&'static self, at: &EventPlace, _: &OpenFlags) -> Result<Opening> {
         let registry = registry::lock()?;
         waiting::prepare()?;
-        let hits = registry.hist_hits(&at.instance, at.event);
+        let changes = registry.hist_changes(&at.instance, at.event);
         drop(registry);
         let at = at.clone();
         Opening::pin_init(try_pin_init!(OpenHist {
@@ -76,7 +76,7 @@ impl EventNode<EventPlace> for Hist {
             state <- new_mutex!(State {
                 text: Text::new(),
                 read: 0,
-                polled: hits,
+                polled: changes,
             }),
         }? Error))
     }
@@ -92,9 +92,9 @@ struct OpenHist {
 struct State {
     /// The text that is being read, as it was when the reading began.
     text: Text,
-    /// The number of hits when the text was made.
+    /// The changes of the tables before the text was made.
     read: u64,
-    /// The number of hits at the last read or poll.
+    /// The changes at the last read or poll.
     polled: u64,
 }
 
@@ -107,8 +107,9 @@ impl OpenFile for OpenHist {
             let registry = registry::lock()?;
             let (instance, event) = (&self.at.instance, self.at.event);
             registry.event(event).ok_or(ENODEV)?;
+            let changes = registry.hist_changes(instance, event);
             registry.show_hists(instance, event, &mut text)?;
-            state.read = registry.hist_hits(instance, event);
+            state.read = changes;
             state.polled = state.read;
             state.text = text;
         }
@@ -127,15 +128,15 @@ impl OpenFile for OpenHist {
         if registry.event(self.at.event).is_none() {
             return PollEvents::ERROR;
         }
-        let hits = registry.hist_hits(&self.at.instance, self.at.event);
+        let changes = registry.hist_changes(&self.at.instance, self.at.event);
         drop(registry);
         let mut state = self.state.lock();
         let mut events = PollEvents::NONE;
-        if state.read != hits {
+        if state.read != changes {
             events = events.and(PollEvents::READABLE);
         }
-        if state.polled != hits {
-            state.polled = hits;
+        if state.polled != changes {
+            state.polled = changes;
             events = events.and(PollEvents::URGENT);
         }
         events

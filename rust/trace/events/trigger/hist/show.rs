@@ -49,13 +49,13 @@ impl Names for KernelNames {
 }
 
 impl Registry {
-    /// The number of hits that the `hist` triggers of `event` have counted. Task context.
-    pub(crate) fn hist_hits(&self, instance: &Instance, event: EventId) -> u64 {
+    /// The [changes](super::waiting::Changes::look) of the tables of `event`. Task context.
+    pub(crate) fn hist_changes(&self, instance: &Instance, event: EventId) -> u64 {
         let Some(list) = self.triggers_of(instance, event) else {
             return 0;
         };
-        let hits = list.of::<HistTrigger>().map(|hist| hist.histogram.hits());
-        hits.fold(0, u64::wrapping_add)
+        let tables = list.of::<HistTrigger>().map(|hist| &hist.histogram);
+        tables.fold(0, |sum, table| sum.wrapping_add(table.changes.look()))
     }
 
     /// Writes the text of the `hist` file of `event`. Task context, may sleep. `ENOMEM`.
