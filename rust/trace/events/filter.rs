@@ -193,7 +193,8 @@ impl Scope for Names<'_> {
     fn field(&self, name: &[u8]) -> Option<field::Field> {
         // If two fields have the same name, C finds the last one.
         let named = |field: &Field<'_>| field.name.to_bytes() == name;
-        self.0.fields().filter(named).last().map(seen)
+        let field = self.0.fields().filter(named).last();
+        field.filter(can_be_named).map(seen)
     }
 
     fn function(&self, name: &[u8]) -> Option<Range<u64>> {
@@ -215,9 +216,14 @@ impl Scope for Names<'_> {
     }
 }
 
-/// A field in the form that filters use.
+/// Whether filters and histograms can use `field`: it begins in the first 64 KiB of an entry.
+pub(super) fn can_be_named(field: &Field<'_>) -> bool {
+    u16::try_from(field.offset).is_ok()
+}
+
+/// A field in the form that filters use, if it [can be named](can_be_named). Of a longer one they see
+/// the first 64 KiB.
 pub(super) fn seen(field: Field<'_>) -> field::Field {
-    // A field beyond the largest entry is never in an entry and reads as empty.
     let narrow = |number: usize| u16::try_from(number).unwrap_or(u16::MAX);
     field::Field {
         kind: field.kind,

@@ -641,13 +641,30 @@ def charged(at):
         os.rmdir(group)
 
 
+def far_fields(at):
+    """A field that begins behind 64 KiB is recorded; filters, histograms and event probes of ours do not take it."""
+    fd = data()
+    register(fd, b"ours struct blob a 70000; u32 code", at)
+    for path, line in (("filter", b"code == 7"), ("trigger", b"hist:keys=code")):
+        path = f"events/user_events/ours/{path}"
+        check(path, fails(errno.EINVAL, put, path, line) if OURS else put(path, line))
+    if not OURS:
+        put("events/user_events/ours/trigger", b"!hist:keys=code")
+        put("events/user_events/ours/filter", b"0")
+    check("what is near", put("events/user_events/ours/filter", b"common_pid == 7"))
+    put("events/user_events/ours/filter", b"0")
+    unregister(fd, at)
+    os.close(fd)
+    until("none is left", lambda: active([]))
+
+
 def main():
     """All of it, in a page of its own, behind which is none that can be used."""
     at = LIBC.mmap(None, 64 * PAGE, 3, 0x22, -1, 0)
     LIBC.mprotect(at + PAGE, 63 * PAGE, 0)
     put("trace", b"")
     for part in (bad_requests, writes, nobody_looks, persistent, without_locks, processes, pages, entries_stay, left_behind,
-                 charged):
+                 charged, far_fields):
         print(part.__name__, flush=True)
         part(at)
     print(checks(), "checks")

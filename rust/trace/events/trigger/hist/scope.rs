@@ -121,7 +121,7 @@ impl Scope for Names<'_> {
     fn field(&self, name: &[u8]) -> Option<(field::Field, TypeName)> {
         let fields = self.registry.event(self.at.event)?.fields();
         let named = fields.filter(|field| field.name.to_bytes() == name);
-        let field = named.last()?;
+        let field = named.last().filter(filter::can_be_named)?;
         let ty = TypeName::of(field.ty.to_bytes());
         Some((filter::seen(field), ty))
     }
