@@ -15,6 +15,8 @@ module! {
 
 /// The number that our own entries have.
 const OURS: u32 = 42;
+/// So many entries are printed at most.
+const MOST: usize = 10_000;
 
 struct Sample {
     instance: Instance,
@@ -44,7 +46,11 @@ impl Drop for Sample {
         if let Err(error) = self.switch(false) {
             pr_warn!("the event stays on: {error:?}\n");
         }
-        while let Some(entry) = self.reader.consume() {
+        // What is printed may be recorded here, too: by the event `printk:console`.
+        for _ in 0..MOST {
+            let Ok(Some(entry)) = self.reader.consume() else {
+                break;
+            };
             match entry.written() {
                 Some((OURS, on)) => pr_info!("cpu {} wrote {on:?}\n", entry.cpu),
                 _ => pr_info!("{}\n", entry.text),

@@ -39,6 +39,9 @@ int rtrace_tracer_register(const char *name, const struct rtrace_tracer_ops *ops
 			   struct rtrace_tracer **tracer);
 void rtrace_tracer_unregister(struct rtrace_tracer *tracer);
 int rtrace_outside_tracers(void);
+/* Whether a tracepoint can call @probe: to kCFI an enum is a type of its own, and to Rust a number. */
+struct tracepoint;
+bool rtrace_probe_fits(const struct tracepoint *tp, void *probe);
 void rtrace_array_put(struct trace_array *tr);
 int rtrace_array_set_tracer(struct trace_array *tr, const char *name);
 

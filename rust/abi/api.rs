@@ -83,13 +83,30 @@ pub(crate) unsafe extern "C" fn rtrace_array_remove(tr: *mut bindings::trace_arr
     errno(list::remove(|other| Arc::ptr_eq(other, &instance)))
 }
 
+/// Whether a tracepoint can call `probe`. To kCFI, an enum is a type of its own, which bindings have as a
+/// number. Task context.
+///
+/// # Safety
+///
+/// `tp` is a tracepoint, and `probe` a function.
+#[export]
+pub(crate) unsafe extern "C" fn rtrace_probe_fits(
+    tp: *const bindings::tracepoint,
+    probe: *mut c_void,
+) -> bool {
+    // SAFETY: the stub is a function of the tracepoint's prototype, so both have what the compiler puts
+    // in front of functions.
+    unsafe { bindings::rtrace_type_hash((*tp).probestub) == bindings::rtrace_type_hash(probe) }
+}
+
 /// Records `size` bytes with the number `id` in an instance, as a write to `trace_marker_raw` does. Was
 /// there room, and is recording on? Any context.
 ///
 /// # Safety
 ///
-/// `tr` came from `trace_array_get_by_name()` and was not put as often; `size` bytes are readable at
-/// `data`.
+/// `tr` came from `trace_array_get_by_name()` and was not put as often, or is what a tracer's start got
+/// and has not ended: such an instance stays, but may be gone from the list. `size` bytes are readable
+/// at `data`.
 #[export]
 pub(crate) unsafe extern "C" fn rtrace_array_write(
     tr: *mut bindings::trace_array,

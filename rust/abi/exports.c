@@ -123,6 +123,7 @@ EXPORT_SYMBOL_GPL(rtrace_array_remove);
 EXPORT_SYMBOL_GPL(rtrace_array_set_tracer);
 EXPORT_SYMBOL_GPL(rtrace_array_write);
 EXPORT_SYMBOL_GPL(rtrace_outside_tracers);
+EXPORT_SYMBOL_GPL(rtrace_probe_fits);
 EXPORT_SYMBOL_GPL(rtrace_reader_close);
 EXPORT_SYMBOL_GPL(rtrace_reader_next);
 EXPORT_SYMBOL_GPL(rtrace_reader_open);

@@ -174,7 +174,8 @@ impl Use {
 
 impl Drop for Use {
     fn drop(&mut self) {
-        self.0.owner.release();
+        // SAFETY: whoever makes a `Use` has held it.
+        unsafe { self.0.owner.release() };
         let mut uses = self.0.uses.lock();
         uses.count = uses.count.saturating_sub(1);
         if uses.count == 0 {

@@ -56,7 +56,8 @@ impl Hit<'_> {
         self.ip
     }
 
-    /// The address that the function returns to.
+    /// The address that the function returns to. If it was called by the last jump of another function
+    /// whose return is followed, that is the address by which the kernel follows returns.
     #[inline]
     pub fn caller(&self) -> usize {
         self.parent

@@ -315,7 +315,7 @@ pub unsafe trait Fields {
 /// sales.record(|| Sale { sort, pieces: 3, cents: 120, weights: [180, 210] });
 /// let mut reader = instance.reader()?;
 /// let text = b"3 of Boskoop for 120, weights {0xb4,0xd2}";
-/// assert!(reader.consume().is_some_and(|entry| entry.text.ends_with(text)));
+/// assert!(reader.consume()?.is_some_and(|entry| entry.text.ends_with(text)));
 /// drop(reader);
 /// instance.remove()?;
 /// # Ok::<(), Error>(())
@@ -689,12 +689,13 @@ macro_rules! __event {
                     let mut values = $crate::event::Values::<FIELDS>::new();
                     let at = image.as_mut_ptr();
                     $(
+                        // It is what the description says, whoever has declared the structure.
+                        let field: &$Type = &self.$field;
                         // SAFETY: the place is that of a field of `image`.
                         unsafe {
-                            (&raw mut (*at).$field)
-                                .write($crate::event::Field::stored(&self.$field));
+                            (&raw mut (*at).$field).write($crate::event::Field::stored(field));
                         }
-                        values.add(&self.$field);
+                        values.add(field);
                     )+
                     to(at.cast_const().cast(), values.as_ptr());
                 }

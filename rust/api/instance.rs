@@ -26,7 +26,7 @@ use kernel::str::BStr;
 /// let instance = Instance::open(c"rtrace_example")?;
 /// instance.print(format_args!("{} apples", 3))?;
 /// let mut reader = instance.reader()?;
-/// assert!(reader.consume().is_some_and(|entry| entry.text.ends_with(b"3 apples")));
+/// assert!(reader.consume()?.is_some_and(|entry| entry.text.ends_with(b"3 apples")));
 /// drop(reader);
 /// instance.remove()?;
 /// # Ok::<(), Error>(())
@@ -283,10 +283,10 @@ unsafe fn write(instance: NonNull<bindings::trace_array>, id: u32, bytes: &[u8])
 /// let instance = Instance::open(c"rtrace_read_example")?;
 /// instance.write(7, b"pear")?;
 /// let mut reader = instance.reader()?;
-/// let entry = reader.consume().ok_or(ENOENT)?;
+/// let entry = reader.consume()?.ok_or(ENOENT)?;
 /// assert_eq!(entry.written(), Some((7, &b"pear"[..])));
 /// pr_info!("{} on cpu {}: {}\n", entry.time, entry.cpu, entry.text);
-/// assert!(reader.consume().is_none());
+/// assert!(reader.consume()?.is_none());
 /// drop(reader);
 /// instance.remove()?;
 /// # Ok::<(), Error>(())
@@ -345,14 +345,16 @@ impl Reader {
     /// Takes the oldest entry of all CPUs out of the buffer. `None` if there is none now. It can be
     /// looked at until the next is asked for. Task context, may sleep.
     ///
-    /// Each takes the instance's mutex, so it must not be called by what runs under that: the
-    /// functions of a tracer.
-    pub fn consume(&mut self) -> Option<Entry<'_>> {
+    /// # Errors
+    ///
+    /// `EDEADLK` in a tracer's functions, as this takes the instance's mutex.
+    pub fn consume(&mut self) -> Result<Option<Entry<'_>>> {
+        outside()?;
         let mut read: bindings::rtrace_entry = pin_init::zeroed();
         // SAFETY: the reader is there as long as `self` is, which is borrowed as long as its last
         // entry is used.
         if !unsafe { bindings::rtrace_reader_next(self.0.as_ptr(), &mut read) } {
-            return None;
+            return Ok(None);
         }
         // SAFETY: so many bytes are there until the reader is used again.
         let (bytes, text) = unsafe {
@@ -361,13 +363,13 @@ impl Reader {
                 slice::from_raw_parts(read.text, read.text_length),
             )
         };
-        Some(Entry {
+        Ok(Some(Entry {
             time: read.time,
             cpu: read.cpu,
             lost: read.lost,
             bytes,
             text: BStr::from_bytes(text.strip_suffix(b"\n").unwrap_or(text)),
-        })
+        }))
     }
 }
 

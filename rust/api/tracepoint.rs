@@ -98,7 +98,8 @@ impl<P: Tracepoint, T: TracepointCallback<P>> TracepointProbe<P, T> {
     ///
     /// # Errors
     ///
-    /// `ENOENT` if the kernel has no such tracepoint, `ENOMEM`.
+    /// `ENOENT` if the kernel has no such tracepoint, `ENOMEM`. `EINVAL` in a kernel with `CONFIG_CFI`
+    /// if an argument is an `enum`: there C does not call functions that take a number for it.
     pub fn new(callback: T) -> Result<Self> {
         let callback = KBox::new(Boxed { callback, _byte: 0 }, GFP_KERNEL)?;
         let mut search = Search {
@@ -112,6 +113,10 @@ impl<P: Tracepoint, T: TracepointCallback<P>> TracepointProbe<P, T> {
             P::function::<T>(),
             ptr::from_ref(&*callback).cast_mut().cast(),
         );
+        // SAFETY: both are functions of the tracepoint's.
+        if !unsafe { bindings::rtrace_probe_fits(found.as_ptr(), function) } {
+            return Err(EINVAL);
+        }
         // SAFETY: the tracepoint has the name of `P`, so it may call `P`'s function; the callback
         // stays in its box until `drop` has unregistered it.
         to_result(unsafe { bindings::tracepoint_probe_register(found.as_ptr(), function, data) })?;

@@ -78,7 +78,7 @@ pub trait Tracer: Send + Sync + 'static {
 /// let instance = Instance::open(c"rtrace_tracer_example")?;
 /// instance.set_tracer(c"starts")?;
 /// assert_eq!(starts.tracer().0.load(Ordering::Relaxed), 1);
-/// assert!(instance.reader()?.consume().is_some_and(|entry| entry.text.ends_with(b"start 0")));
+/// assert!(instance.reader()?.consume()?.is_some_and(|entry| entry.text.ends_with(b"start 0")));
 /// instance.remove()?;
 /// # Ok::<(), Error>(())
 /// ```

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
+#include <linux/cfi.h>
 #include <linux/context_tracking.h>
 #include <linux/cpu.h>
 #include <linux/gfp.h>
@@ -250,6 +251,12 @@ __rust_helper bool rust_helper_rtrace_is_killed(void)
 __rust_helper bool rust_helper_rtrace_page_is_shared(const void *address)
 {
 	return page_ref_count(virt_to_page(address)) > 1;
+}
+
+/* What kCFI compares before a call. */
+__rust_helper u32 rust_helper_rtrace_type_hash(void *function)
+{
+	return cfi_get_func_hash(function);
 }
 
 __rust_helper void rust_helper_tracepoint_synchronize_unregister(void)

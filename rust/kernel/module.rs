@@ -168,7 +168,11 @@ impl Owner {
     }
 
     /// Undoes [`Owner::hold`]. Task context.
-    pub(crate) fn release(&self) {
+    ///
+    /// # Safety
+    ///
+    /// It was held, and each hold is undone once.
+    pub(crate) unsafe fn release(&self) {
         // SAFETY: it was held.
         unsafe { bindings::module_put(self.0) };
     }

@@ -61,7 +61,11 @@ impl Export {
     }
 
     /// Another of the same structure.
-    pub(crate) fn again(&self) -> Self {
+    ///
+    /// # Safety
+    ///
+    /// It ends when `self` does, or is not used from then on.
+    pub(crate) unsafe fn again(&self) -> Self {
         Self(Atomic::new(self.0.load(Relaxed)))
     }
 

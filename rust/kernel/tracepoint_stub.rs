@@ -131,13 +131,17 @@ unsafe impl Send for Stub {}
 unsafe impl Sync for Stub {}
 
 impl Stub {
-    /// Has the stub of the tracepoint `name` called; `None` if there is no such tracepoint now. The
-    /// owner drops it before a module goes that [has](Stub::is_in) it. Task context, sleeps.
+    /// Has the stub of the tracepoint `name` called; `None` if there is no such tracepoint now. Task
+    /// context, sleeps.
     ///
     /// # Errors
     ///
     /// `ENOMEM`.
-    pub(crate) fn new(name: &[u8]) -> Result<Option<Self>> {
+    ///
+    /// # Safety
+    ///
+    /// The result is dropped before a module goes that [has](Stub::is_in) the tracepoint.
+    pub(crate) unsafe fn new(name: &[u8]) -> Result<Option<Self>> {
         let search = find(name);
         let Some(tracepoint) = search.found else {
             return Ok(None);

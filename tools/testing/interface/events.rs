@@ -69,7 +69,7 @@ fn enabled(instance: &Instance, name: &CStr) -> Result {
 
 /// The text of the next entry of events, without the prefix; the bytes of its fields.
 fn next<'a>(reader: &'a mut Reader, name: &str) -> Option<(&'a [u8], &'a [u8])> {
-    let entry = reader.consume()?;
+    let entry = reader.consume().ok().flatten()?;
     let text: &[u8] = entry.text;
     let start = text
         .windows(name.len())
@@ -133,9 +133,9 @@ fn types(module: &'static ThisModule, instance: &Instance) -> Result {
             .get(9..16)
             .is_some_and(|hole| hole.iter().all(|byte| *byte == 0)));
     }
-    check!(reader.consume().is_none());
+    check!(reader.consume()?.is_none());
     drop(all);
-    check!(reader.consume().is_none());
+    check!(reader.consume()?.is_none());
     Ok(())
 }
 

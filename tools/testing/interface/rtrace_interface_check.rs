@@ -269,7 +269,7 @@ fn instances() -> Result {
     // What was written is read in this order, as are texts; what is too long was not written.
     let mut reader = one.reader()?;
     check!(is(one.reader(), EBUSY));
-    let texts = core::iter::from_fn(|| reader.consume().map(|entry| entry.text.len()));
+    let texts = core::iter::from_fn(|| Some(reader.consume().ok()??.text.len()));
     check!(texts.filter(|length| *length > TEXT_MAX).count() == 1);
     for number in 0..100u32 {
         one.write(number, &[number as u8; 12])?;
@@ -277,7 +277,7 @@ fn instances() -> Result {
     one.write(100, &[])?;
     check!(is(one.write(101, &[0; 8192]), EBUSY));
     let (mut count, mut rising, mut last) = (0, 0, 0);
-    while let Some(entry) = reader.consume() {
+    while let Some(entry) = reader.consume()? {
         let right = match entry.written() {
             Some((100, bytes)) => count == 100 && bytes.is_empty(),
             Some((number, bytes)) => number == count && bytes == [number as u8; 12],
@@ -368,7 +368,7 @@ fn tracers(module: &'static ThisModule) -> Result {
     check!(few.tracer().starts.load(Ordering::Relaxed) == 1 && ENDS.load(Ordering::Relaxed) == 0);
     // nop begins with an empty buffer.
     instance.set_tracer(c"nop")?;
-    check!(ENDS.load(Ordering::Relaxed) == 1 && instance.reader()?.consume().is_none());
+    check!(ENDS.load(Ordering::Relaxed) == 1 && instance.reader()?.consume()?.is_none());
     instance.set_tracer(Few::NAME)?;
     // One that does not start leaves what was current, of which this is started anew.
     let other = Instance::open(c"rtrace_interface_check_2")?;
@@ -382,7 +382,7 @@ fn tracers(module: &'static ThisModule) -> Result {
     check!(is(instance.set_tracer(Few::NAME), EINVAL));
     let mut reader = instance.reader()?;
     let mut written = 0;
-    while let Some(entry) = reader.consume() {
+    while let Some(entry) = reader.consume()? {
         written = written * 10 + entry.written().map_or(9, |(id, _)| id);
     }
     check!(written == 12);

@@ -5,7 +5,7 @@
 use core::sync::atomic::{AtomicUsize, Ordering};
 use kernel::prelude::*;
 use kernel::time::{delay::fsleep, Delta};
-use rtrace::instance::{Instance, Recorder};
+use rtrace::instance::{Instance, Reader, Recorder};
 use rtrace::tracer::{Tracer, TracerRegistration};
 
 module! {
@@ -18,6 +18,12 @@ module! {
 
 /// More than the places that there are from the first.
 const MANY: usize = 40;
+
+kernel::sync::global_lock! {
+    // SAFETY: the module's `init` initializes it before it registers the tracer.
+    /// A reader of an instance that nobody records in.
+    unsafe(uninit) static READER: Mutex<Option<Reader>> = None;
+}
 
 /// How many tasks have entered a function.
 static ENTERED: AtomicUsize = AtomicUsize::new(0);
@@ -33,7 +39,12 @@ fn meet(to: &Recorder) {
     }
     let all = ENTERED.load(Ordering::Relaxed) % MANY == 0;
     // There is none of this name, if that is looked for.
-    let refused = Instance::find(c"rtrace_tracers_inside").err() == Some(EDEADLK);
+    let refused = Instance::find(c"rtrace_tracers_inside").err() == Some(EDEADLK)
+        && READER
+            .lock()
+            .as_mut()
+            .and_then(|reader| reader.consume().err())
+            == Some(EDEADLK);
     let _ = to.print(format_args!("all {all} refused {refused}"));
 }
 
@@ -57,7 +68,8 @@ impl Tracer for Many {
 }
 
 struct Inside {
-    _many: TracerRegistration<Many>,
+    many: Option<TracerRegistration<Many>>,
+    unread: Option<Instance>,
 }
 
 impl kernel::Module for Inside {
@@ -66,8 +78,25 @@ impl kernel::Module for Inside {
         if outside != Some(ENOENT) {
             return Err(EINVAL);
         }
-        Ok(Self {
-            _many: TracerRegistration::new(module, Many)?,
-        })
+        // SAFETY: nobody uses it yet.
+        unsafe { READER.init() };
+        let unread = Instance::open(c"rtrace_tracers_unread")?;
+        let inside = Self {
+            many: Some(TracerRegistration::new(module, Many)?),
+            unread: Some(unread),
+        };
+        let reader = inside.unread.as_ref().ok_or(EINVAL)?.reader()?;
+        *READER.lock() = Some(reader);
+        Ok(inside)
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        drop(self.many.take());
+        drop(READER.lock().take());
+        if let Some(Err(error)) = self.unread.take().map(Instance::remove) {
+            pr_warn!("rtrace_tracers_unread stays: {error:?}\n");
+        }
     }
 }

@@ -132,7 +132,10 @@ impl Fprobe {
         if !tracepoint.is_wanted || tracepoint.stub.is_some() {
             return Ok(());
         }
-        let Some(stub) = Stub::new(self.target.to_bytes())? else {
+        #[allow(unsafe_code, reason = "the order in which things go")]
+        // SAFETY: `detach` drops it before the module goes.
+        let Some(stub) = (unsafe { Stub::new(self.target.to_bytes()) })?
+        else {
             return Ok(());
         };
         self.probe.register(&Target::Entry(stub.address()))?;

@@ -341,11 +341,13 @@ fn store_long(kind: Kind, value: u64, to: &mut [u8], at: usize, behind: &mut usi
 struct FieldsOps(Arc<Fields>);
 
 impl Ops for FieldsOps {
+    #[allow(unsafe_code, reason = "each hold is undone once")]
     fn enable(&self, on: bool) -> Result {
         match on {
             true => self.0.owner.hold(),
             false => {
-                self.0.owner.release();
+                // SAFETY: the event is disabled once for each time that it was enabled.
+                unsafe { self.0.owner.release() };
                 Ok(())
             }
         }
