@@ -3,10 +3,10 @@
 //! `error_log`: why the last commands were refused. `O_TRUNC` clears the log. Written bytes are
 //! ignored.
 
-use super::control::Text;
 use super::{Node, Place};
 use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, Seek, WriteCall};
 use crate::kernel::fs::seq_file::{Cursor, Rows, SeqOut};
+use crate::trace::instance::error_log::Records;
 use kernel::prelude::*;
 
 /// The row of the file.
@@ -49,45 +49,34 @@ impl OpenFile for Listing {
 
 impl Rows for Listing {
     fn start(&self, at: u64) -> Result<Option<KBox<dyn Cursor + '_>>> {
-        let Some(row) = Row::new(&self.at, usize::try_from(at)?)? else {
+        let records = self.at.instance.errors().records();
+        let index = usize::try_from(at)?;
+        if !records.has(index) {
             return Ok(None);
-        };
-        Ok(Some(KBox::new(row, GFP_KERNEL)?))
-    }
-}
-
-/// One record of the log with its text.
-struct Row<'a> {
-    at: &'a Place,
-    index: usize,
-    text: Text,
-}
-
-impl<'a> Row<'a> {
-    fn new(at: &'a Place, index: usize) -> Result<Option<Self>> {
-        let mut text = Text::new();
-        match at.instance.errors().show(index, &mut text) {
-            Ok(true) => Ok(Some(Self { at, index, text })),
-            Ok(false) => Ok(None),
-            Err(_) => Err(ENOMEM),
         }
+        Ok(Some(KBox::new(Row { records, index }, GFP_KERNEL)?))
     }
+}
+
+/// One record of the log. None is added while the lines of a read are made.
+struct Row<'a> {
+    records: Records<'a>,
+    index: usize,
 }
 
 impl Cursor for Row<'_> {
     fn show(&mut self, out: &mut SeqOut<'_>) -> Result {
-        out.bytes(self.text.finish()?);
+        // A `SeqOut` never fails.
+        let _ = self.records.show(self.index, out);
         Ok(())
     }
 
     fn next(&mut self) -> bool {
-        let next = Self::new(self.at, self.index.wrapping_add(1));
-        match next {
-            Ok(Some(row)) => {
-                *self = row;
-                true
-            }
-            _ => false,
+        let next = self.index.wrapping_add(1);
+        let is_there = self.records.has(next);
+        if is_there {
+            self.index = next;
         }
+        is_there
     }
 }

@@ -24,6 +24,7 @@ use crate::trace::output::source::Consume;
 use crate::trace::output::tracer::{self, TracerOutput};
 use crate::trace::output::{line, Record, Style, LINE_ROOM};
 use core::fmt;
+use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::{new_mutex, prelude::*, sync::Mutex};
 
 /// The row of the file.
@@ -45,7 +46,12 @@ impl Node for TracePipe {
             held: 0,
         };
         pipe.print(|output, text| output.pipe_opened(text));
-        Opening::pin_init(try_pin_init!(OpenPipe { pipe <- new_mutex!(pipe), claim }? Error))
+        let has_text = Atomic::new(pipe.has_text());
+        Opening::pin_init(try_pin_init!(OpenPipe {
+            pipe <- new_mutex!(pipe),
+            has_text,
+            claim,
+        }? Error))
     }
 }
 
@@ -70,6 +76,8 @@ impl Drop for Claim {
 struct OpenPipe {
     #[pin]
     pipe: Mutex<Pipe>,
+    /// [`Pipe::has_text`], for those who must not wait for a reader whose memory is being faulted in.
+    has_text: Atomic<bool>,
     claim: Claim,
 }
 
@@ -94,6 +102,14 @@ struct Pipe {
 impl OpenPipe {
     fn at(&self) -> &Place {
         &self.claim.0
+    }
+
+    /// Copies printed text to the reader. Returns 0 if there is none.
+    #[inline]
+    fn hand_over(&self, pipe: &mut Pipe, call: &mut ReadCall<'_>) -> Result<usize> {
+        let copied = pipe.hand_over(call);
+        self.has_text.store(pipe.has_text(), Relaxed);
+        copied
     }
 
     /// Waits for an event, or text that another reader has left. Returns false at the end: recording
@@ -131,7 +147,7 @@ impl OpenFile for OpenPipe {
             let has_text = {
                 let mut pipe = self.pipe.lock();
                 pipe.precede(&self.at().instance);
-                let copied = pipe.hand_over(call)?;
+                let copied = self.hand_over(&mut pipe, call)?;
                 if copied > 0 {
                     return Ok(copied);
                 }
@@ -143,7 +159,7 @@ impl OpenFile for OpenPipe {
             }
             let mut pipe = self.pipe.lock();
             pipe.fill(self.at(), call.len());
-            let copied = pipe.hand_over(call)?;
+            let copied = self.hand_over(&mut pipe, call)?;
             if copied > 0 {
                 return Ok(copied);
             }
@@ -160,7 +176,7 @@ impl OpenFile for OpenPipe {
 
     fn poll<'f>(&'f self, call: &PollCall<'f>) -> PollEvents {
         let Place { instance, cpu } = self.at();
-        if instance.options().has(Flag::Block) || self.pipe.lock().has_text() {
+        if instance.options().has(Flag::Block) || self.has_text.load(Relaxed) {
             return PollEvents::READABLE;
         }
         instance

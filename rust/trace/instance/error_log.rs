@@ -10,6 +10,7 @@ use crate::core::format::error_log::{Newest, Record, RECORDS};
 use crate::core::format::Out;
 use crate::kernel::clock;
 use core::fmt;
+use kernel::sync::lock::{mutex::MutexBackend, Guard};
 use kernel::{alloc::AllocError, new_mutex, prelude::*, sync::Mutex};
 
 struct Refusal {
@@ -71,20 +72,32 @@ impl ErrorLog {
         drop(gone);
     }
 
-    /// Prints record `index`; the oldest is 0. Returns `Ok(false)` if there is no such record.
-    ///
-    /// Task context, may sleep. Errors only when `out` is full.
-    pub(crate) fn show(&self, index: usize, out: &mut dyn Out) -> Result<bool, fmt::Error> {
-        let kept = self.kept.lock();
+    /// The records, which do not change as long as the result is there. Task context, may sleep.
+    pub(crate) fn records(&self) -> Records<'_> {
+        Records(self.kept.lock())
+    }
+}
+
+/// The records of a log, the oldest first.
+pub(crate) struct Records<'a>(Guard<'a, Newest<Refusal, RECORDS>, MutexBackend>);
+
+impl Records<'_> {
+    /// Whether there is a record `index`.
+    pub(crate) fn has(&self, index: usize) -> bool {
+        self.0.iter().nth(index).is_some()
+    }
+
+    /// Prints record `index`, if there is one. Errors only when `out` is full.
+    pub(crate) fn show(&self, index: usize, out: &mut dyn Out) -> fmt::Result {
         let Some(Refusal {
             ts,
             location,
             message,
             command,
             position,
-        }) = kept.iter().nth(index)
+        }) = self.0.iter().nth(index)
         else {
-            return Ok(false);
+            return Ok(());
         };
         let record = Record {
             ts: *ts,
@@ -93,6 +106,6 @@ impl ErrorLog {
             command,
             position: *position,
         };
-        record.write(out).map(|()| true)
+        record.write(out)
     }
 }

@@ -11,6 +11,7 @@ use crate::trace::events::registry;
 use crate::trace::events::trigger::hist::waiting;
 use kernel::new_mutex;
 use kernel::prelude::*;
+use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::sync::Mutex;
 
 /// What `README` says of the trigger.
@@ -73,11 +74,9 @@ impl EventNode<EventPlace> for Hist {
         let at = at.clone();
         Opening::pin_init(try_pin_init!(OpenHist {
             at,
-            state <- new_mutex!(State {
-                text: Text::new(),
-                read: 0,
-                polled: changes,
-            }),
+            text <- new_mutex!(Text::new()),
+            read: Atomic::new(0),
+            polled: Atomic::new(changes),
         }? Error))
     }
 }
@@ -85,23 +84,19 @@ impl EventNode<EventPlace> for Hist {
 #[pin_data]
 struct OpenHist {
     at: EventPlace,
-    #[pin]
-    state: Mutex<State>,
-}
-
-struct State {
     /// The text that is being read, as it was when the reading began.
-    text: Text,
+    #[pin]
+    text: Mutex<Text>,
     /// The changes of the tables before the text was made.
-    read: u64,
+    read: Atomic<u64>,
     /// The changes at the last read or poll.
-    polled: u64,
+    polled: Atomic<u64>,
 }
 
 impl OpenFile for OpenHist {
     fn read(&self, call: &mut ReadCall<'_>) -> Result<usize> {
-        let mut state = self.state.lock();
-        let is_empty = state.text.finish().is_ok_and(<[u8]>::is_empty);
+        let mut shown = self.text.lock();
+        let is_empty = shown.finish().is_ok_and(<[u8]>::is_empty);
         if *call.pos == 0 || is_empty {
             let mut text = Text::new();
             let registry = registry::lock()?;
@@ -109,11 +104,11 @@ impl OpenFile for OpenHist {
             registry.event(event).ok_or(ENODEV)?;
             let changes = registry.hist_changes(instance, event);
             registry.show_hists(instance, event, &mut text)?;
-            state.read = changes;
-            state.polled = state.read;
-            state.text = text;
+            self.read.store(changes, Relaxed);
+            self.polled.store(changes, Relaxed);
+            *shown = text;
         }
-        call.put_from(state.text.finish()?)
+        call.put_from(shown.finish()?)
     }
 
     fn polls(&self) -> bool {
@@ -130,13 +125,11 @@ impl OpenFile for OpenHist {
         }
         let changes = registry.hist_changes(&self.at.instance, self.at.event);
         drop(registry);
-        let mut state = self.state.lock();
         let mut events = PollEvents::NONE;
-        if state.read != changes {
+        if self.read.load(Relaxed) != changes {
             events = events.and(PollEvents::READABLE);
         }
-        if state.polled != changes {
-            state.polled = changes;
+        if self.polled.xchg(changes, Relaxed) != changes {
             events = events.and(PollEvents::URGENT);
         }
         events

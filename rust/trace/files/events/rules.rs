@@ -8,7 +8,7 @@ use super::super::{Node, Place};
 use super::event_list::{self, EventList};
 use super::node::{EventNode, EventPlace, EventsPlace, SystemPlace};
 use crate::core::format::Out;
-use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, ReadCall, WriteCall};
+use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, ReadCall, Seek, WriteCall};
 use crate::kernel::fs::seq_file::{Cursor, Rows};
 use crate::trace::events::filter::OF_SYSTEM;
 use crate::trace::events::registry::{self, Event, Registry};
@@ -38,14 +38,16 @@ trait Rule<P: EventsPlace>: Sync {
     }
 }
 
-fn open<P: EventsPlace>(rule: &'static dyn Rule<P>, at: &P) -> Result<Opening> {
+fn open<P: EventsPlace>(rule: &'static dyn Rule<P>, at: &P, how: &OpenFlags) -> Result<Opening> {
     let at = at.clone();
-    Opening::new(OpenRule { rule, at })
+    let read = how.read;
+    Opening::new(OpenRule { rule, at, read })
 }
 
 struct OpenRule<P: EventsPlace> {
     rule: &'static dyn Rule<P>,
     at: P,
+    read: bool,
 }
 
 impl<P: EventsPlace> Rows for OpenRule<P> {
@@ -56,8 +58,15 @@ impl<P: EventsPlace> Rows for OpenRule<P> {
 
 impl<P: EventsPlace> OpenFile for OpenRule<P> {
     fn rows(&self) -> Option<&dyn Rows> {
-        let is_listing = self.rule.is_listing();
+        let is_listing = self.rule.is_listing() && self.read;
         is_listing.then_some(self as &dyn Rows)
+    }
+
+    fn seek(&self) -> Seek {
+        match self.rule.is_listing() && !self.read {
+            true => Seek::Rewind,
+            false => Seek::Any,
+        }
     }
 
     fn read(&self, call: &mut ReadCall<'_>) -> Result<usize> {
@@ -86,8 +95,8 @@ impl<P: EventsPlace> OpenFile for OpenRule<P> {
 pub(super) struct EventFilter;
 
 impl EventNode<EventPlace> for EventFilter {
-    fn open(&'static self, at: &EventPlace, _: &OpenFlags) -> Result<Opening> {
-        open(self, at)
+    fn open(&'static self, at: &EventPlace, how: &OpenFlags) -> Result<Opening> {
+        open(self, at, how)
     }
 
     fn is_there(&self, event: &Event) -> bool {
@@ -122,7 +131,7 @@ impl EventNode<EventPlace> for EventTrigger {
         }
         #[cfg(not(CONFIG_HIST_TRIGGERS))]
         let _ = how;
-        open(self, at)
+        open(self, at, how)
     }
 
     fn is_there(&self, event: &Event) -> bool {
@@ -159,8 +168,8 @@ pub(super) struct Inject;
 
 #[cfg(CONFIG_TRACE_EVENT_INJECT)]
 impl EventNode<EventPlace> for Inject {
-    fn open(&'static self, at: &EventPlace, _: &OpenFlags) -> Result<Opening> {
-        open(self, at)
+    fn open(&'static self, at: &EventPlace, how: &OpenFlags) -> Result<Opening> {
+        open(self, at, how)
     }
 
     fn is_there(&self, event: &Event) -> bool {
@@ -188,8 +197,8 @@ impl Rule<EventPlace> for Inject {
 pub(super) struct SystemFilter;
 
 impl EventNode<SystemPlace> for SystemFilter {
-    fn open(&'static self, at: &SystemPlace, _: &OpenFlags) -> Result<Opening> {
-        open(self, at)
+    fn open(&'static self, at: &SystemPlace, how: &OpenFlags) -> Result<Opening> {
+        open(self, at, how)
     }
 }
 

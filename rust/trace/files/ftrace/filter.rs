@@ -68,7 +68,7 @@ pub(in crate::trace::files) fn open(
         list,
         demangle: instance.options().has(Flag::RustPaths),
     };
-    token_file::open(set, edit)
+    token_file::open(set, edit, how)
 }
 
 /// The hash of an open file.

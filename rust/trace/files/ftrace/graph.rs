@@ -35,6 +35,7 @@ impl Node for GraphFile {
                 demangle: at.instance.options().has(Flag::RustPaths),
             },
             edit,
+            how,
         )
     }
 }

@@ -4,7 +4,7 @@
 
 use crate::core::format::symbol::{self, Style};
 use crate::core::format::Out;
-use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall};
+use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, Seek, WriteCall};
 use crate::kernel::fs::seq_file::{Cursor, Rows};
 use crate::trace::files::listing::{self, Lines};
 use crate::trace::files::{Node, Place};
@@ -22,12 +22,18 @@ impl Node for RecursedFunctions {
         if how.write && how.trunc {
             recursed::clear();
         }
-        Opening::new(Open(Kallsyms::new(at.instance.options(), None)))
+        Opening::new(Open {
+            symbols: Kallsyms::new(at.instance.options(), None),
+            read: how.read,
+        })
     }
 }
 
-/// An open file, which prints addresses so.
-struct Open(Kallsyms);
+struct Open {
+    /// How addresses are printed.
+    symbols: Kallsyms,
+    read: bool,
+}
 
 impl OpenFile for Open {
     /// What is written has no meaning; only the opening has.
@@ -36,7 +42,14 @@ impl OpenFile for Open {
     }
 
     fn rows(&self) -> Option<&dyn Rows> {
-        Some(self)
+        self.read.then_some(self)
+    }
+
+    fn seek(&self) -> Seek {
+        match self.read {
+            true => Seek::Any,
+            false => Seek::Rewind,
+        }
     }
 }
 
@@ -62,9 +75,9 @@ impl Lines for Open {
             offset: true,
             addr: false,
         };
-        symbol::write(out, &self.0, parent, style)?;
+        symbol::write(out, &self.symbols, parent, style)?;
         out.bytes(b":\t")?;
-        symbol::write(out, &self.0, function, style)?;
+        symbol::write(out, &self.symbols, function, style)?;
         out.bytes(b"\n")
     }
 }

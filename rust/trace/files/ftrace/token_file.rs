@@ -6,7 +6,7 @@
 
 use crate::core::format::Out;
 use crate::core::parse::parser::Parser;
-use crate::kernel::fs::pseudo_fs::{OpenFile, Opening, WriteCall};
+use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, Seek, WriteCall};
 use crate::kernel::fs::seq_file::{Cursor, Rows, SeqOut};
 use crate::kernel::kallsyms::SYMBOL_TOKEN;
 use crate::trace::files::control::feed_token;
@@ -50,14 +50,16 @@ pub(super) trait TokenSet: Send + Sync + 'static {
 
 /// An open file of `set`. `edit` is the private copy if the file is open for writing. Task context,
 /// may sleep. `ENOMEM`.
-pub(super) fn open<S: TokenSet>(set: S, edit: Option<S::Edit>) -> Result<Opening> {
+pub(super) fn open<S: TokenSet>(set: S, edit: Option<S::Edit>, how: &OpenFlags) -> Result<Opening> {
     let writing = edit.map(TokenFile::new).transpose()?;
-    Opening::pin_init(try_pin_init!(OpenSet { set, writing <- new_mutex!(writing) }? Error))
+    let read = how.read;
+    Opening::pin_init(try_pin_init!(OpenSet { set, read, writing <- new_mutex!(writing) }? Error))
 }
 
 #[pin_data(PinnedDrop)]
 struct OpenSet<S: TokenSet> {
     set: S,
+    read: bool,
     #[pin]
     writing: Mutex<Option<TokenFile<S::Edit>>>,
 }
@@ -80,7 +82,14 @@ impl<S: TokenSet> OpenFile for OpenSet<S> {
     }
 
     fn rows(&self) -> Option<&dyn Rows> {
-        Some(self)
+        self.read.then_some(self)
+    }
+
+    fn seek(&self) -> Seek {
+        match self.read {
+            true => Seek::Any,
+            false => Seek::Rewind,
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Reads, writes and positions in one open file.
 
-Left out: README, whose text is another one; `header_page`, of which C gives the first piece only; lseek(2) and pwrite(2) of files
-that are open for writing only; pwrite(2) to files whose writes leave a trace, and to sizes.
+Left out: README, whose text is another one; `header_page`, of which C gives the first piece only; lseek(2) of files that are open
+for writing only (coming-from-c.md); pwrite(2) to files whose writes leave a trace, and to sizes.
 """
 import os
 
@@ -45,7 +45,7 @@ def operation(round_, file, name, flags, mode):
     elif kind < 8 and flags != os.O_WRONLY:
         whence = texts.one(os.SEEK_SET, os.SEEK_SET, os.SEEK_CUR, os.SEEK_CUR, 9)
         round_.call(f"lseek {name} {offset} {whence}", os.lseek, file, texts.one(offset, offset, -offset), whence)
-    elif kind == 8 and flags & os.O_RDWR and mode & 0o200 and name not in NOT_WRITTEN:
+    elif kind == 8 and flags & os.O_ACCMODE and mode & 0o200 and name not in NOT_WRITTEN:
         text = texts.one(b"1", b"0", b"x", b"", b"1\n", b"local", b"nop", b"oom:mark_victim")
         round_.call(f"pwrite {name} {text} {offset}", os.pwrite, file, text, offset)
 
