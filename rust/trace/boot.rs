@@ -293,10 +293,10 @@ pub(crate) fn note_module(name: &[u8], text: Option<usize>) {
 /// Makes the top instance. `ENOMEM`; `EPERM` in a kernel that is locked down, which has no instances.
 /// What others than tracing use is there in that case.
 fn make(size: usize) -> Result<&'static Arc<Instance>> {
+    reserved::init();
     irq_work::init()?;
     cmdlines::init()?;
     stack::init()?;
-    reserved::init();
     #[cfg(CONFIG_BRANCH_TRACER)]
     branch::recording::init()?;
     #[cfg(CONFIG_HWLAT_TRACER)]

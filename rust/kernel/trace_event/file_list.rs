@@ -107,8 +107,8 @@ impl<T> FileList<T> {
         unsafe { successors(self.0.load(ordering::Acquire).as_ref(), |file| next(file)) }
     }
 
-    /// Adds `file` behind the others. If it was here before, and others behind it, this waits for who
-    /// still looks at it, as they go on to those. Task context, sleeps.
+    /// Adds `file` behind the others. If it was here before, this waits for who was on the way then: such
+    /// a reader would miss what was behind it, or meet it twice. Task context, sleeps.
     ///
     /// # Safety
     ///
@@ -116,10 +116,11 @@ impl<T> FileList<T> {
     /// were waited for.
     pub(crate) unsafe fn push(&self, file: &File<T>) {
         let own = link(file);
-        if !own.load(ordering::Relaxed).is_null() {
-            Readers::from_raw(readers(file).load(ordering::Relaxed)).wait();
-            own.store(core::ptr::null_mut(), ordering::Relaxed);
+        let before = readers(file).load(ordering::Relaxed);
+        if before != 0 && !(self.is_empty() && own.load(ordering::Relaxed).is_null()) {
+            Readers::from_raw(before).wait();
         }
+        own.store(core::ptr::null_mut(), ordering::Relaxed);
         // INVARIANT: by the contract.
         self.find(core::ptr::null())
             .store(core::ptr::from_ref(file).cast_mut(), ordering::Release);

@@ -117,15 +117,14 @@ impl Registry {
     }
 
     /// Undoes that `event` was disabled, as who was told could not follow: the next attempt finds all
-    /// as this one did.
+    /// as this one did. A soft user does not try again.
     fn enable_again(&mut self, instance: &Arc<Instance>, event: EventId, user: User) {
-        let user = match user {
-            User::Later => User::Recorder,
-            user => user,
-        };
+        if user == User::Soft {
+            return;
+        }
         let is_back = self
             .file_made(instance, event)
-            .is_ok_and(|file| file.switch(true, user).is_ok());
+            .is_ok_and(|file| file.switch(true, User::Recorder).is_ok());
         if let (true, Some(at)) = (is_back, self.of_mut(instance)) {
             at.count(false, true);
         }

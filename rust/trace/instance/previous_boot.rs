@@ -95,20 +95,21 @@ impl Instance {
         }
     }
 
-    /// Begins anew if all events of the last boot were read. Those of a CPU that was never up since
-    /// were not. Returns whether it did so. Task context, sleeps.
+    /// Whether all events of the last boot were read that can be. Then it begins anew, but for those of
+    /// CPUs that were never up since: they can be read when the CPU comes. A copy, which nobody needs
+    /// for them, is used up. Task context, sleeps.
     pub(crate) fn begin_if_empty(&self) -> bool {
-        let over =
-            || self.previous_boot().is_some_and(|last| last.holds()) && self.buffer.holds_nothing();
-        if !over() {
+        let is_over =
+            || self.previous_boot().is_some_and(|last| last.holds()) && self.buffer.is_empty(None);
+        if !is_over() {
             return false;
         }
         let _state = self.state.lock();
-        let over = over();
-        if over {
+        let is_over = is_over();
+        if is_over && (self.is_copy() || self.buffer.holds_nothing()) {
             self.begin_anew();
         }
-        over
+        is_over
     }
 
     /// Whether the buffer can be mapped. Memory that has its own address range cannot.

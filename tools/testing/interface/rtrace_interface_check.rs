@@ -5,12 +5,14 @@
 
 use core::cell::Cell;
 use core::sync::atomic::{AtomicUsize, Ordering};
+use kernel::bindings::{hrtimer, hrtimer_mode};
 use kernel::prelude::*;
 use rtrace::fprobe::Fprobe;
 use rtrace::function::{FunctionCallback, FunctionProbe};
 use rtrace::graph::GraphProbe;
 use rtrace::instance::{Instance, Recorder, TEXT_MAX};
 use rtrace::ring_buffer::{Full, RingBuffer};
+use rtrace::tracepoint::{TracepointCallback, TracepointProbe};
 use rtrace::tracer::{Tracer, TracerRegistration};
 use rtrace::{Call, EntryExitCallback, Hit, Return};
 
@@ -345,6 +347,31 @@ macro_rules! refused {
     }};
 }
 
+rtrace::tracepoint! {
+    /// A timer starts; the second argument is an `enum` in C.
+    struct HrtimerStart = hrtimer_start(*mut hrtimer, hrtimer_mode, bool);
+}
+
+/// Does nothing at a hit.
+struct Ignores;
+
+impl TracepointCallback<HrtimerStart> for Ignores {
+    fn hit(&self, _: (*mut hrtimer, hrtimer_mode, bool)) {}
+}
+
+fn tracepoints() -> Result {
+    let (first, second) = (
+        TracepointProbe::<HrtimerStart, _>::new(Ignores),
+        TracepointProbe::<HrtimerStart, _>::new(Ignores),
+    );
+    if cfg!(CONFIG_CFI) {
+        check!(is(first, EINVAL) && is(second, EINVAL));
+    } else {
+        check!(first.is_ok() && second.is_ok());
+    }
+    Ok(())
+}
+
 fn tracers(module: &'static ThisModule) -> Result {
     static ENDS: AtomicUsize = AtomicUsize::new(0);
     check!(is(refused!(c"nop", module), EEXIST));
@@ -403,6 +430,7 @@ impl kernel::Module for Checks {
         ring_buffers()?;
         instances()?;
         tracers(module)?;
+        tracepoints()?;
         #[cfg(CONFIG_DYNAMIC_EVENTS)]
         events::check(module)?;
         pr_info!("all passed\n");

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """What poll() of a hist file says after hits, readings and clearing, and who wakes a sleeper. Passes on the C kernel, but for OURS."""
 import os
+import re
 import select
 import sys
 import threading
@@ -29,6 +30,7 @@ class Hist:
     """An open file of it."""
 
     def __init__(self):
+        self.hits = 0
         self.fd = os.open(f"{EVENT}/hist", os.O_RDONLY)
         self.poller = select.poll()
         self.poller.register(self.fd, NEWS)
@@ -39,8 +41,10 @@ class Hist:
 
     def read(self):
         os.lseek(self.fd, 0, os.SEEK_SET)
-        while os.read(self.fd, 65536):
-            pass
+        text = b""
+        while part := os.read(self.fd, 65536):
+            text += part
+        self.hits = sum(map(int, re.findall(rb"Hits: (\d+)", text)))
 
 
 trigger("hist:keys=parent_pid")
@@ -66,6 +70,37 @@ hit()
 # C sees as many hits as were read.
 check("as many hits as before", first.poll() == (NEWS if OURS else NOTHING))
 first.read()
+
+# So it is with another table in the place of one.
+trigger("!hist:keys=parent_pid")
+trigger("hist:keys=parent_pid,child_pid")
+hit()
+check("the first hit of another table", first.poll() == (NEWS if OURS else NOTHING))
+first.read()
+trigger("!hist:keys=parent_pid,child_pid")
+trigger("hist:keys=parent_pid")
+
+
+class Hits(threading.Thread):
+    """Hits that come while somebody looks."""
+
+    def run(self):
+        for _number in range(20):
+            hit()
+
+
+# What comes while the text is made is in the text, or poll tells of it.
+for _round in range(10):
+    hits = Hits()
+    hits.start()
+    while hits.is_alive():
+        first.read()
+        shown = first.hits
+        known = first.poll() & select.POLLIN
+    hits.join()
+    last = first.poll() & select.POLLIN
+    first.read()
+    check(f"{first.hits - shown} hits are told: {known} {last}", first.hits == shown or known or last)
 
 # A sleeper is woken by the first hit of a table that came after it fell asleep.
 trigger("hist:keys=parent_pid:pause")

@@ -2,12 +2,11 @@
 
 //! Wakes those who poll `hist` files.
 //!
-//! A table has a mark, and a number of changes that pollers have known. A poller sets the mark and
-//! then looks at the number. A hit that finds the mark takes it away, adds one to the number and
-//! wakes all pollers by irq_work, and each of them looks again. A hit that finds no mark was behind
-//! one that took it away, and before the poller has looked: that number tells of both. A hit is
-//! counted before it looks for the mark, by a locked instruction, so a reader who sets the mark and
-//! does not see the hit in the table is told of it.
+//! A table has a mark and a number. A poller takes the number and then sets the mark. A hit that
+//! finds the mark takes it away, adds one to the number and wakes all pollers by irq_work, and each of
+//! them looks again. Where there is no mark, the number has grown since anybody set it, so no poller
+//! has it yet. A hit is counted before it looks for the mark, by a locked instruction (x86), so who
+//! sets the mark and then does not find the hit in the table is told of it.
 
 use crate::kernel::fs::pseudo_fs::PollCall;
 use crate::kernel::irq_work::{IrqWork, Run};
@@ -65,16 +64,25 @@ pub(crate) fn wake() {
 pub(super) struct Changes {
     /// The next hit is a change that pollers do not know yet.
     mark: Atomic<bool>,
-    /// How often the table was emptied, in the upper half, and the changes since in the lower one.
+    /// A number that is this table's alone, another one after it was emptied, in the upper half. The
+    /// changes since in the lower one.
     count: Atomic<u64>,
+}
+
+/// The upper half that was given to a table last.
+static LAST: Atomic<u32> = Atomic::new(0);
+
+/// No changes, of a new or emptied table.
+fn none() -> u64 {
+    u64::from(LAST.fetch_add(1, Relaxed)) << 32
 }
 
 impl Changes {
     /// Those of an empty table.
-    pub(super) const fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self {
             mark: Atomic::new(true),
-            count: Atomic::new(0),
+            count: Atomic::new(none()),
         }
     }
 
@@ -96,17 +104,19 @@ impl Changes {
 
     /// The table was emptied, and no hit is under way. Task context.
     pub(super) fn emptied(&self) {
-        let times = (self.count.load(Relaxed) >> 32).wrapping_add(1);
-        self.count.store(times << 32, Relaxed);
+        self.count.store(none(), Relaxed);
         self.mark.store(true, Relaxed);
     }
 
-    /// The changes until now, 0 where there was no hit. It is another number after the next hit. Task
-    /// context.
+    /// What tells of the hits until now: 0 where there was none, and another number after the next one.
+    /// Task context.
     pub(super) fn look(&self) -> u64 {
+        let count = self.count.load(Relaxed);
+        // Not before the load: the change of a hit in between would be taken for one that is known.
+        smp_mb(ordering::Full);
         self.mark.store(true, Relaxed);
         smp_mb(ordering::Full);
-        match self.count.load(Relaxed) {
+        match count {
             count if count as u32 == 0 => 0,
             count => count,
         }
