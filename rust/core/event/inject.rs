@@ -107,11 +107,14 @@ pub fn write(
                 put_text(entry, &mut length, field, text, addresses)?;
                 behind
             }
-            // Who prints the entry would follow it to where the entry is not.
-            _ if layout.is_location(name) => return Err(Error::Invalid),
             _ => {
                 let (digits, behind) = number_text(value)?;
-                put(entry, field, value_of(field, digits)?)?;
+                let number = value_of(field, digits)?;
+                if layout.is_location(name) {
+                    // Who prints the entry would follow it to where the entry is not.
+                    return Err(Error::Invalid);
+                }
+                put(entry, field, number)?;
                 behind
             }
         };
@@ -352,6 +355,7 @@ mod tests {
             ("dyn=1", Error::Invalid),
             ("words=0xffffffff", Error::Invalid),
             ("words=0", Error::Invalid),
+            ("words=99999999999999999999", Error::Range),
             ("mask=0xffffffff", Error::Invalid),
             ("int=99999999999999999999", Error::Range),
             ("int=99999999999999999999z", Error::Range),
