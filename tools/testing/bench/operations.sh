@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # operations.sh PROGRAM: in a guest with ICOUNT=1, print a line `operation instructions` for each control operation and for
 # each kind of line that is read. Of what is measured more than once the least counts: the first time may still allocate,
-# and an operation that waits for a grace period waits three times as long where it comes at a bad moment.
+# and an operation that waits for a grace period waits much longer where it comes at a bad moment.
 program=$1
 getppid=${program%/*}/getppid
 set -e
@@ -16,10 +16,11 @@ count() {
 	"$program" "$@" > /tmp/figure && echo "$name $(cat /tmp/figure)" >> /tmp/figures
 }
 
-three_times() {
-	"$@"
-	"$@"
-	"$@"
+often() { # at moments that differ
+	for pause in 0.01 0.02 0.03 0.05 0.07; do
+		"$@"
+		sleep $pause
+	done
 }
 
 tracer() { # name, tracer: switching it on and off
@@ -32,8 +33,8 @@ tracer() { # name, tracer: switching it on and off
 tracer function_all function
 tracer graph_all function_graph
 echo "$one" > set_ftrace_filter
-three_times tracer function_one function
-three_times tracer graph_one function_graph
+often tracer function_one function
+often tracer graph_one function_graph
 echo > set_ftrace_filter
 "$program" write buffer_size_kb 4096 > /dev/null
 sizes() {
@@ -42,19 +43,19 @@ sizes() {
 	count size_back write buffer_size_kb 1408
 	"$program" write buffer_size_kb 4096 > /dev/null
 }
-three_times sizes
+often sizes
 "$program" write buffer_size_kb 1408 > /dev/null
 instance() {
 	count instance_made mkdir instances/one
 	count instance_removed rmdir instances/one
 }
-three_times instance
+often instance
 filter() {
 	count filter_add write set_ftrace_filter vfs_read
 	count filter_glob write set_ftrace_filter 'vfs_*'
 	count filter_cleared write set_ftrace_filter ''
 }
-three_times filter
+often filter
 
 # What is read: the calls of everything that a program does.
 record() {
@@ -97,7 +98,7 @@ events() {
 	count events_on write events/enable 1
 	count events_off write events/enable 0
 }
-three_times events
+often events
 
 # A thousand kprobe events, each of another function; those whose name is not unique, or that cannot be probed, are left out.
 if [ -e kprobe_events ]; then
