@@ -6,7 +6,7 @@ use rtrace::instance::Reader;
 
 /// Compares two in a row.
 pub fn same(reader: &mut Reader) -> bool {
-    let first = reader.consume();
-    let second = reader.consume();
+    let first = reader.consume().ok().flatten();
+    let second = reader.consume().ok().flatten();
     first.zip(second).is_some_and(|(a, b)| a.bytes == b.bytes)
 }
