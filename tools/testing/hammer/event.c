@@ -110,6 +110,7 @@ void records(struct cpu *cpu, const unsigned char *at, const unsigned char *end)
 	while (at < end) {
 		uint32_t word, size;
 		unsigned int kind;
+		const unsigned char *text;
 
 		memcpy(&word, at, 4);
 		kind = word & 31;
@@ -119,18 +120,22 @@ void records(struct cpu *cpu, const unsigned char *at, const unsigned char *end)
 			at += 8;
 			continue;
 		}
+		text = at + 4;
+		size = kind * 4;
 		if (kind == 0 || kind == 29) {
+			/* The length counts itself. */
 			memcpy(&size, at + 4, 4);
-			if (kind == 0)
-				event(cpu, (const char *)at + 8, size - 4, on_page);
-			at += 4 + ((size + 3) & ~3u);
-		} else {
-			event(cpu, (const char *)at + 4, kind * 4, on_page);
-			at += 4 + kind * 4;
+			text += 4;
+			size -= 4;
 		}
+		if (text > end || size > (size_t)(end - text)) {
+			complain("CPU %d: an event %08x of %u bytes, where %zd are left on its page", cpu->id, word, size, end - text);
+			return;
+		}
+		if (kind != 29)
+			event(cpu, (const char *)text, size, on_page);
+		at = text + ((size + 3) & ~3u);
 	}
-	if (at > end)
-		complain("CPU %d: an event ends %zd bytes behind its page", cpu->id, at - end);
 }
 
 void sub_buffer(struct cpu *cpu, const unsigned char *data, size_t size)
